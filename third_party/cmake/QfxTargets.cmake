@@ -1,0 +1,19 @@
+# qfx_room(NAME SOURCES ... LINKS ...): one static library per room.
+# qfx_isa_source(TARGET ISA FILES ...): sources compiled with one instruction set's flags and nothing else.
+function(qfx_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(qfx_${name} STATIC ${ARG_SOURCES})
+  add_library(qfx::${name} ALIAS qfx_${name})
+  set_target_properties(qfx_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(qfx_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/qfx>)
+  target_compile_options(qfx_${name} PRIVATE ${QFX_WARNINGS})
+  target_link_libraries(qfx_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+endfunction()
+
+set(QFX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(QFX_ISA_FLAGS_avxvnni -mavx2 -mfma -mf16c -mavxvnni)
+set(QFX_ISA_FLAGS_avx512vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -Wno-maybe-uninitialized)
+set(QFX_ISA_FLAGS_neondot -march=armv8.2-a+dotprod)
+function(qfx_isa_source isa)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${QFX_ISA_FLAGS_${isa}} -O2)
+endfunction()
