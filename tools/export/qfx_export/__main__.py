@@ -1,0 +1,6 @@
+"""Entry of `python -m qfx_export`."""
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,210 @@
+"""A graph module as .qfx text and the tensors that text refers to."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+
+import torch
+import torch.fx
+
+from .errors import ExportError
+from .modules import is_library_leaf, module_arguments
+from .tensors import add_tensor
+from .text import class_name, format_arg, format_tensor_type, target_name
+from .tracer import Scope
+
+
+class Written(NamedTuple):
+    """What a model becomes: the text, the tensors of the weights file and that file's metadata."""
+
+    text: str
+    tensors: Dict[str, torch.Tensor]
+    metadata: Dict[str, str]
+
+
+class ModelWriter:
+    """Writes one graph module. `values` are example inputs by placeholder name, `batch_size` the size that dimension 0
+    of an input must have to be printed as the symbol N (None: every size is fixed), `source` the model that was traced:
+    a graph module has forgotten the classes of its inner levels."""
+
+    def __init__(self, model: torch.fx.GraphModule, scopes: Mapping[str, Scope], values: Mapping[str, Any],
+                 batch_size: Optional[int], source: torch.nn.Module):
+        self.model = model
+        self.source = source
+        self.scopes = scopes
+        self.values = values
+        self.batch_size = batch_size
+        self.tensors: Dict[str, torch.Tensor] = {}
+        self.metadata: Dict[str, str] = {}
+        self.tensor_paths: Dict[Any, str] = {}
+        self.module_paths: Dict[int, str] = {}
+        self.declared: Set[str] = set()
+        self.module_lines: List[str] = []
+        self.tensor_lines: List[str] = []
+
+    def write(self, weights_file: str) -> Written:
+        """The whole file; `weights_file` is the name that its `weights` line gives."""
+        for node in self.model.graph.nodes:
+            if node.op == "call_module":
+                self._called_module(str(node.target), node)
+        for node in self.model.graph.nodes:
+            if node.op == "get_attr":
+                self._attribute(str(node.target), node)
+        graph = self._graph()
+        lines = ["qfx 1"]
+        if self.tensors:
+            lines.append('weights "%s"' % weights_file)
+        lines += self.module_lines + self.tensor_lines + [""] + graph
+        return Written("\n".join(lines) + "\n", self.tensors, self.metadata)
+
+    # -- modules and tensors ------------------------------------------------------------------------------------------
+
+    def _called_module(self, path: str, node: torch.fx.Node) -> None:
+        if path in self.declared:
+            return
+        try:
+            module = self.model.get_submodule(path)
+        except AttributeError as error:
+            raise ExportError("node '%s' calls the module '%s', which does not exist" % (node.name, path)) from error
+        self._containers(path)
+        self._library_module(path, module)
+
+    def _containers(self, path: str) -> None:
+        """Declares the levels above `path` that are not library leaves: eager mode and scopes know their classes."""
+        parts = path.split(".")[:-1]
+        for end in range(1, len(parts) + 1):
+            prefix = ".".join(parts[:end])
+            try:
+                container = self.source.get_submodule(prefix)
+            except AttributeError:  # a level that tracing made
+                continue
+            if prefix in self.declared or is_library_leaf(container) or type(container) is torch.nn.Module:
+                continue
+            self._declare_module(prefix, container, [])
+
+    def _library_module(self, path: str, module: torch.nn.Module) -> None:
+        if id(module) in self.module_paths:
+            self.declared.add(path)
+            self.module_lines.append("module %s = %s" % (path, self.module_paths[id(module)]))
+            return
+        self.module_paths[id(module)] = path
+        self._declare_module(path, module, module_arguments(module, path))
+        for key, tensor in list(module._parameters.items()) + list(module._buffers.items()):
+            if tensor is not None and key not in module._non_persistent_buffers_set:
+                self._tensor("parameter" if key in module._parameters else "buffer", "%s.%s" % (path, key), tensor)
+        for name, child in module._modules.items():
+            if child is not None:
+                self._library_child("%s.%s" % (path, name), child)
+
+    def _library_child(self, path: str, child: torch.nn.Module) -> None:
+        if is_library_leaf(child):
+            self._library_module(path, child)
+            return
+        self._declare_module(path, child, [])
+        for name, grandchild in child._modules.items():
+            if grandchild is not None:
+                self._library_child("%s.%s" % (path, name), grandchild)
+
+    def _declare_module(self, path: str, module: torch.nn.Module, arguments: List[Tuple[str, Any]]) -> None:
+        self.declared.add(path)
+        where = "module '%s'" % path
+        text = ", ".join("%s=%s" % (name, format_arg(value, where)) for name, value in arguments)
+        training = " training" if module.training else ""
+        self.module_lines.append("module %s : %s(%s)%s" % (path, class_name(type(module)), text, training))
+
+    def _tensor(self, kind: str, path: str, tensor: torch.Tensor, declare: bool = False) -> None:
+        """Notes a tensor for the weights file; a second path to the same data becomes an alias line."""
+        if path in self.declared:
+            return
+        self.declared.add(path)
+        if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+            raise ExportError("'%s' has no shape yet; run the model once before the export" % path)
+        if tensor.device.type == "meta":
+            raise ExportError("'%s' is on the meta device: it has no data; load the weights before the export" % path)
+        first = self.tensor_paths.setdefault(_identity(tensor), path)
+        if first != path:
+            self.tensor_lines.append("%s %s = %s" % (kind, path, first))
+            return
+        type_text = format_tensor_type(tensor)
+        if declare:
+            self.tensor_lines.append("%s %s : %s" % (kind, path, type_text))
+        add_tensor(self.tensors, self.metadata, path, tensor)
+
+    def _attribute(self, path: str, node: torch.fx.Node) -> None:
+        owner, _, name = path.rpartition(".")
+        try:
+            module = self.model.get_submodule(owner)
+            value = getattr(module, name)
+        except AttributeError as error:
+            raise ExportError("node '%s' reads '%s', which does not exist" % (node.name, path)) from error
+        if not isinstance(value, torch.Tensor):
+            raise ExportError("node '%s' reads '%s', a %s; only tensors can be written" % (
+                node.name, path, type(value).__name__))
+        if owner:
+            self._containers(path)
+        is_parameter = isinstance(value, torch.nn.Parameter)
+        self._tensor("parameter" if is_parameter else "buffer", path, value, declare=True)
+
+    # -- the graph ----------------------------------------------------------------------------------------------------
+
+    def _graph(self) -> List[str]:
+        header, body = [], []
+        leading = True
+        result = None
+        for node in self.model.graph.nodes:
+            if node.op == "output":
+                result = format_arg(node.args[0], "the output")
+                continue
+            leading = leading and node.op == "placeholder"
+            if leading and self._fits_header(node):
+                header.append("%%%s%s" % (node.name, self._input_type(node)))
+            else:
+                leading = False
+                body.append("  " + self._statement(node))
+        return ["graph(%s) {" % ", ".join(header)] + body + ["  return " + str(result), "}"]
+
+    @staticmethod
+    def _fits_header(node: torch.fx.Node) -> bool:
+        return node.name == node.target and not node.args and node.type is None
+
+    def _input_type(self, node: torch.fx.Node) -> str:
+        value = self.values.get(node.name)
+        if not isinstance(value, torch.Tensor):
+            return ""
+        symbolic = self.batch_size is not None and value.dim() and value.shape[0] == self.batch_size
+        return " : " + format_tensor_type(value, {0: "N"} if symbolic else None)
+
+    def _statement(self, node: torch.fx.Node) -> str:
+        where = "node '%s'" % node.name
+        target, suffix = str(node.target), ""
+        if node.op == "call_function":
+            target = target_name(node.target, where)
+        if node.op == "placeholder":
+            if target.startswith("*"):
+                raise ExportError("the input '%s' takes any number of arguments; give forward a fixed list of "
+                                  "parameters" % target)
+            suffix = self._input_type(node)
+        arguments = [format_arg(value, where) for value in node.args]
+        arguments += ["%s=%s" % (key, format_arg(value, where)) for key, value in node.kwargs.items()]
+        if node.type is not None:
+            suffix += ' meta {"type": "%s"}' % torch.fx.graph._type_repr(node.type).replace('"', "'")
+        scope = self._scope(node)
+        if scope:
+            head, found, tail = suffix.partition(" meta ")
+            suffix = head + scope + found + tail
+        return "%%%s = %s[%s](%s)%s" % (node.name, node.op, target, ", ".join(arguments), suffix)
+
+    def _scope(self, node: torch.fx.Node) -> str:
+        """The scope clause where it is not the default: the module itself for call_module, else the root."""
+        path, cls = self.scopes.get(node.name, ("", None))
+        if node.op == "call_module":
+            default = not path or path == node.target
+        else:
+            default = not path and cls is None
+        return "" if default else ' scope("%s", "%s")' % (path, class_name(cls) if cls else "")
+
+
+def _identity(tensor: torch.Tensor) -> Any:
+    """A key that is equal for the same elements of the same storage (tied weights), else unique."""
+    if tensor.is_quantized or not tensor.numel():
+        return id(tensor)
+    return (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
