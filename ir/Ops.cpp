@@ -1,0 +1,272 @@
+// Reads the .def rows into tables and answers lookups by kind and spelling.
+#include "ir/Ops.h"
+
+#include "ir/Infer.h"
+#include "ir/OpsDetail.h"
+#include "ir/Text.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+
+namespace qfx {
+
+static constexpr OpInfo kOps[] = {
+#define QFX_OP(Kind, signature, traits, infer) {OpKind::Kind, #Kind, signature, traits, infer},
+#include "ir/Ops.def"
+};
+
+static constexpr TargetInfo kTargets[] = {
+#define QFX_FUNCTION(Kind, text, canonical, signature)                                                                  \
+  {TargetKind::Function, OpKind::Kind, text, canonical, signature, "", ""},
+#define QFX_METHOD(Kind, text, signature) {TargetKind::Method, OpKind::Kind, text, "", signature, "", ""},
+#define QFX_MODULE(Kind, text, attributes, tensors, forward)                                                            \
+  {TargetKind::Module, OpKind::Kind, text, "", attributes, tensors, forward},
+#include "ir/Ops.def"
+};
+
+//===----------------------------------------------------------------------===//
+// Signature texts
+//===----------------------------------------------------------------------===//
+
+static SlotType parseSlotType(llvm::StringRef text) {
+  static const std::pair<llvm::StringLiteral, SlotType> kTypes[] = {
+      {"T", SlotType::Tensor},  {"T[]", SlotType::TensorList}, {"int", SlotType::Int},   {"ints", SlotType::Ints},
+      {"float", SlotType::Float}, {"num", SlotType::Number},   {"bool", SlotType::Bool}, {"str", SlotType::String},
+      {"dtype", SlotType::DType}, {"any", SlotType::Any}};
+  for (const auto &[name, type] : kTypes)
+    if (name == text)
+      return type;
+  llvm_unreachable("unknown type in a signature text");
+}
+
+/// Splits at top-level commas: `padding:ints=(0, 0), groups:int=1`.
+static std::vector<llvm::StringRef> splitTopLevel(llvm::StringRef text) {
+  std::vector<llvm::StringRef> parts;
+  int depth = 0;
+  size_t start = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' || text[i] == '[' ? 1 : text[i] == ')' || text[i] == ']' ? -1 : 0;
+    if (text[i] == ',' && depth == 0) {
+      parts.push_back(text.slice(start, i).trim());
+      start = i + 1;
+    }
+  }
+  if (!text.substr(start).trim().empty())
+    parts.push_back(text.substr(start).trim());
+  return parts;
+}
+
+/// `text[]` of `T[]` would confuse splitTopLevel's depth only if unbalanced; literals here are short and trusted.
+static Argument parseLiteral(llvm::StringRef text) {
+  if (text == "None")
+    return Argument::none();
+  if (text == "True" || text == "False")
+    return Argument(text == "True");
+  if (startsWith(text, "'"))
+    return Argument(text.drop_front().drop_back());
+  if (startsWith(text, "(") || startsWith(text, "[")) {
+    Argument::Elements elements;
+    for (llvm::StringRef part : splitTopLevel(text.drop_front().drop_back()))
+      elements.push_back(parseLiteral(part));
+    return startsWith(text, "(") ? Argument::tuple(std::move(elements)) : Argument::list(std::move(elements));
+  }
+  if (startsWith(text, "torch.")) {
+    if (auto dtype = parseTorchDType(text))
+      return Argument(*dtype);
+    if (auto scheme = parseQScheme(text))
+      return Argument(*scheme);
+    if (auto format = parseMemoryFormat(text))
+      return Argument(*format);
+  }
+  int64_t integer;
+  if (!text.getAsInteger(10, integer))
+    return Argument(integer);
+  double number;
+  bool failed = text.getAsDouble(number);
+  assert(!failed && "bad literal in a signature text");
+  (void)failed;
+  return Argument(number);
+}
+
+Signature::Signature(llvm::StringRef text) {
+  for (llvm::StringRef part : splitTopLevel(text)) {
+    SlotInfo slot;
+    slot.isVariadic = part.consume_front("*");
+    auto [head, defaultText] = part.split('=');
+    auto [name, type] = head.split(':');
+    slot.name = name.trim().str();
+    type = type.trim();
+    slot.acceptsNone = type.consume_back("?");
+    slot.type = parseSlotType(type);
+    bool isTensor = slot.type == SlotType::Tensor || slot.type == SlotType::TensorList;
+    slot.isOptional = !defaultText.empty() || (isTensor && slot.acceptsNone);
+    if (!defaultText.empty())
+      slot.defaultValue = parseLiteral(defaultText.trim());
+    slots.push_back(std::move(slot));
+  }
+}
+
+const SlotInfo *Signature::findSlot(llvm::StringRef name) const {
+  for (const SlotInfo &slot : slots)
+    if (slot.name == name)
+      return &slot;
+  return nullptr;
+}
+
+/// Parses each signature text once; texts are literals, so their address is the key.
+static const Signature &getParsedSignature(llvm::StringRef text) {
+  static std::map<std::string, Signature, std::less<>> *parsed = [] {
+    auto *all = new std::map<std::string, Signature, std::less<>>();
+    auto add = [&](llvm::StringRef one) { all->try_emplace(one.str(), one); };
+    add("");
+    for (const OpInfo &op : kOps)
+      add(op.signatureText);
+    for (const TargetInfo &target : kTargets) {
+      add(target.signatureText);
+      add(target.forwardText);
+    }
+    return all;
+  }();
+  return parsed->find(std::string_view(text.data(), text.size()))->second;
+}
+
+const Signature &OpInfo::getSignature() const { return getParsedSignature(signatureText); }
+
+//===----------------------------------------------------------------------===//
+// Target rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is derived from the rows once: parsed tensor lists, implied forward signatures, canonical rows, name maps.
+struct TargetTables {
+  llvm::StringMap<const TargetInfo *> functions, methods, modules;
+  llvm::DenseMap<const TargetInfo *, std::vector<ModuleTensor>> tensors;
+  llvm::DenseMap<const TargetInfo *, const Signature *> forwards;
+
+  TargetTables() {
+    for (const TargetInfo &target : kTargets) {
+      auto &names = target.kind == TargetKind::Function ? functions : target.kind == TargetKind::Method ? methods : modules;
+      bool isNew = names.try_emplace(target.text, &target).second;
+      assert(isNew && "two rows with one spelling");
+      (void)isNew;
+      if (target.kind == TargetKind::Module) {
+        tensors[&target] = parseTensors(target.tensorsText);
+        forwards[&target] = makeForward(target);
+      }
+    }
+  }
+
+  static std::vector<ModuleTensor> parseTensors(llvm::StringRef text) {
+    std::vector<ModuleTensor> result;
+    llvm::SmallVector<llvm::StringRef, 8> parts;
+    text.split(parts, ' ', -1, /*KeepEmpty=*/false);
+    for (llvm::StringRef part : parts) {
+      ModuleTensor tensor;
+      tensor.isBuffer = part.consume_front("~");
+      auto [name, condition] = part.split('?');
+      tensor.name = name.str();
+      tensor.isOptional = endsWith(part, "?");
+      tensor.presentIf = condition.str();
+      result.push_back(std::move(tensor));
+    }
+    return result;
+  }
+
+  const Signature *makeForward(const TargetInfo &target) {
+    if (!target.forwardText.empty())
+      return &getParsedSignature(target.forwardText);
+    std::string text;
+    for (const SlotInfo &slot : target.getOp().getSignature().getSlots()) {
+      bool isTensor = slot.type == SlotType::Tensor || slot.type == SlotType::TensorList;
+      bool owned = llvm::any_of(tensors[&target], [&](const ModuleTensor &tensor) { return tensor.name == slot.name; });
+      if (!isTensor || owned)
+        continue;
+      if (!text.empty())
+        text += ", ";
+      text += slot.name + (slot.type == SlotType::Tensor ? ":T" : ":T[]") + (slot.acceptsNone ? "?" : "");
+    }
+    return new Signature(text); // lives as long as the tables, which are never destroyed
+  }
+};
+} // namespace
+
+static const TargetTables &getTables() {
+  static const TargetTables *tables = new TargetTables();
+  return *tables;
+}
+
+const OpInfo &TargetInfo::getOp() const { return getOpInfo(op); }
+
+const Signature &TargetInfo::getSignature() const {
+  if (kind != TargetKind::Module && signatureText.empty())
+    return getOp().getSignature();
+  return getParsedSignature(signatureText);
+}
+
+const Signature &TargetInfo::getForwardSignature() const { return *getTables().forwards.lookup(this); }
+
+llvm::ArrayRef<ModuleTensor> TargetInfo::getTensors() const { return getTables().tensors.find(this)->second; }
+
+const TargetInfo &TargetInfo::getCanonical() const {
+  if (canonicalText.empty())
+    return *this;
+  const TargetInfo *row = findFunction(canonicalText);
+  assert(row && "canonical spelling without a row");
+  return *row;
+}
+
+llvm::StringRef TargetInfo::getBaseName() const {
+  llvm::StringRef base = text;
+  // `aten.conv2d.default`: the overload is not part of the function's name.
+  if (startsWith(base, "aten."))
+    base = base.drop_front(5).split('.').first;
+  size_t dot = base.rfind('.');
+  return dot == llvm::StringRef::npos ? base : base.drop_front(dot + 1);
+}
+
+const OpInfo &getOpInfo(OpKind kind) { return kOps[static_cast<unsigned>(kind)]; }
+llvm::ArrayRef<OpInfo> getAllOps() { return kOps; }
+llvm::ArrayRef<TargetInfo> getAllTargets() { return kTargets; }
+
+const TargetInfo *findFunction(llvm::StringRef text) { return getTables().functions.lookup(text); }
+const TargetInfo *findMethod(llvm::StringRef name) { return getTables().methods.lookup(name); }
+
+/// backend_config.md 2.1: older homes of the fused, QAT and reference classes.
+static std::string foldModuleAlias(llvm::StringRef name) {
+  static const std::pair<llvm::StringLiteral, llvm::StringLiteral> kPrefixes[] = {
+      {"torch.nn.intrinsic.", "torch.ao.nn.intrinsic."},
+      {"torch.nn.qat.", "torch.ao.nn.qat."},
+      {"torch.nn.quantized._reference.", "torch.ao.nn.quantized.reference."},
+      {"torch.nn.quantized.", "torch.ao.nn.quantized."},
+      {"torch.nn.quantizable.", "torch.ao.nn.quantizable."}};
+  for (const auto &[old, current] : kPrefixes)
+    if (startsWith(name, old))
+      return (current + name.drop_front(old.size())).str();
+  return name.str();
+}
+
+const TargetInfo *findModuleClass(llvm::StringRef name) {
+  if (const TargetInfo *row = getTables().modules.lookup(name))
+    return row;
+  return getTables().modules.lookup(foldModuleAlias(name));
+}
+
+static const TargetInfo &require(const TargetInfo *row) {
+  assert(row && "the target table lacks a row that the code relies on");
+  return *row;
+}
+const TargetInfo &requireFunction(llvm::StringRef text) { return require(findFunction(text)); }
+const TargetInfo &requireMethod(llvm::StringRef name) { return require(findMethod(name)); }
+const TargetInfo &requireModuleClass(llvm::StringRef name) { return require(findModuleClass(name)); }
+
+std::vector<std::string> getTargetNames(TargetKind kind) {
+  std::vector<std::string> names;
+  for (const TargetInfo &target : kTargets)
+    if (target.kind == kind)
+      names.push_back(target.text.str());
+  return names;
+}
+
+} // namespace qfx

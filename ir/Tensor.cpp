@@ -1,0 +1,185 @@
+// Tensor construction, views, element access and half-precision conversion.
+#include "ir/Tensor.h"
+
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace qfx {
+
+namespace {
+class HeapStorage final : public Storage {
+public:
+  explicit HeapStorage(size_t size) {
+    bytes = static_cast<std::byte *>(::operator new(size ? size : 1, std::align_val_t(64)));
+    std::memset(bytes, 0, size);
+    data = bytes;
+    sizeBytes = size;
+  }
+  ~HeapStorage() override { ::operator delete(bytes, std::align_val_t(64)); }
+
+  std::byte *bytes;
+};
+} // namespace
+
+std::shared_ptr<Storage> allocateStorage(size_t sizeBytes, MutableBytes &bytes) {
+  auto storage = std::make_shared<HeapStorage>(sizeBytes);
+  bytes = MutableBytes(storage->bytes, sizeBytes);
+  return storage;
+}
+
+llvm::SmallVector<int64_t, 4> getContiguousStrides(llvm::ArrayRef<int64_t> sizes) {
+  llvm::SmallVector<int64_t, 4> strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i > 1; --i)
+    strides[i - 2] = strides[i - 1] * (sizes[i - 1] > 0 ? sizes[i - 1] : 1);
+  return strides;
+}
+
+std::optional<int64_t> checkedNumElements(llvm::ArrayRef<int64_t> sizes) {
+  int64_t product = 1;
+  bool empty = false;
+  for (int64_t size : sizes) {
+    if (size < 0)
+      return std::nullopt;
+    if (size == 0)
+      empty = true;
+    else if (product > (int64_t(1) << 62) / size)
+      return std::nullopt;
+    else
+      product *= size;
+  }
+  return empty ? 0 : product;
+}
+
+Tensor Tensor::build(DType dtype, llvm::ArrayRef<int64_t> sizes, llvm::function_ref<void(MutableBytes)> fill,
+                     QuantizerRef quantizer) {
+  auto numElements = checkedNumElements(sizes);
+  assert(numElements && "tensor sizes out of range");
+  MutableBytes bytes;
+  auto storage = allocateStorage(getStorageBytes(dtype, *numElements), bytes);
+  fill(bytes);
+  return view(std::move(storage), 0, dtype, sizes, std::move(quantizer));
+}
+
+Tensor Tensor::view(std::shared_ptr<const Storage> storage, size_t offset, DType dtype, llvm::ArrayRef<int64_t> sizes,
+                    QuantizerRef quantizer) {
+  Tensor tensor;
+  tensor.storage = std::move(storage);
+  tensor.offset = offset;
+  tensor.dtype = dtype;
+  tensor.sizes.assign(sizes.begin(), sizes.end());
+  tensor.strides = getContiguousStrides(sizes);
+  tensor.quantizer = std::move(quantizer);
+  assert(offset + tensor.getSizeBytes() <= tensor.storage->getSizeBytes() && "view outside its storage");
+  return tensor;
+}
+
+int64_t Tensor::getNumElements() const { return *checkedNumElements(sizes); }
+
+bool Tensor::isDense() const { return llvm::ArrayRef<int64_t>(strides) == llvm::ArrayRef<int64_t>(getContiguousStrides(sizes)); }
+
+TensorType Tensor::getType() const {
+  TensorType type;
+  type.dtype = dtype;
+  type.shape.assign(sizes.begin(), sizes.end());
+  type.quantizer = quantizer;
+  return type;
+}
+
+Tensor Tensor::reshaped(llvm::ArrayRef<int64_t> newSizes) const {
+  assert(isDense() && checkedNumElements(newSizes) == getNumElements() && "reshape changes the number of elements");
+  return view(storage, offset, dtype, newSizes, quantizer);
+}
+
+Tensor Tensor::withType(DType newDType, QuantizerRef newQuantizer) const {
+  assert(getDTypeInfo(dtype).bits == getDTypeInfo(newDType).bits && "another element size");
+  Tensor result = *this;
+  result.dtype = newDType;
+  result.quantizer = std::move(newQuantizer);
+  return result;
+}
+
+double Tensor::getElementAsDouble(int64_t index) const {
+  const std::byte *bytes = getBytes();
+  auto load = [&](auto zero) {
+    decltype(zero) value;
+    std::memcpy(&value, bytes + index * sizeof value, sizeof value);
+    return value;
+  };
+  switch (dtype) {
+  case DType::Float32:
+    return load(0.0f);
+  case DType::Float64:
+    return load(0.0);
+  case DType::Float16:
+    return halfToFloat(load(uint16_t()));
+  case DType::BFloat16:
+    return bfloat16ToFloat(load(uint16_t()));
+  case DType::Int8:
+  case DType::QInt8:
+    return load(int8_t());
+  case DType::UInt8:
+  case DType::QUInt8:
+  case DType::Bool:
+  case DType::Float8E5M2:
+  case DType::Float8E4M3FN:
+    return load(uint8_t());
+  case DType::Int16:
+    return load(int16_t());
+  case DType::UInt16:
+    return load(uint16_t());
+  case DType::Int32:
+  case DType::QInt32:
+    return load(int32_t());
+  case DType::Int64:
+    return static_cast<double>(load(int64_t()));
+  case DType::QUInt4x2:
+    return (static_cast<unsigned>(bytes[index / 2]) >> (index % 2 * 4)) & 15;
+  case DType::QUInt2x4:
+    return (static_cast<unsigned>(bytes[index / 4]) >> (index % 4 * 2)) & 3;
+  }
+  return 0;
+}
+
+bool Tensor::equals(const Tensor &other) const {
+  if (!*this || !other)
+    return !*this && !other;
+  return getType() == other.getType() && std::memcmp(getBytes(), other.getBytes(), getSizeBytes()) == 0;
+}
+
+float halfToFloat(uint16_t bits) {
+  uint32_t sign = uint32_t(bits & 0x8000) << 16;
+  uint32_t exponent = (bits >> 10) & 31, mantissa = bits & 0x3ff;
+  if (exponent == 31)
+    return std::bit_cast<float>(sign | 0x7f800000 | (mantissa << 13));
+  if (exponent == 0) // zero and subnormals: mantissa * 2^-24, exact in binary32
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(float(mantissa) * 0x1p-24f));
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+uint16_t floatToHalf(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
+  uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000)
+    return sign | 0x7e00;
+  if (magnitude >= 0x477ff000) // rounds to 65536 or above
+    return sign | 0x7c00;
+  if (magnitude < 0x38800000) { // subnormal half: adding 0.5 rounds the mantissa at 2^-24
+    float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(shifted) - 0x3f000000);
+  }
+  uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
+  return sign | static_cast<uint16_t>((rounded - 0x38000000) >> 13);
+}
+
+float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
+uint16_t floatToBFloat16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16) | 0x40;
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+} // namespace qfx
