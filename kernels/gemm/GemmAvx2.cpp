@@ -1,0 +1,131 @@
+// GEMM tiles of AVX2: exact although vpmaddubsw adds pairs of products in saturating int16.
+#include "kernels/gemm/GemmTile.inc.h"
+
+#include "kernels/gemm/GemmAvx2Ops.inc.h"
+
+namespace {
+namespace gemm {
+
+/// A dword of 4 codes in every lane.
+QFX_INLINE __m256i broadcastCodes(const uint8_t *a) {
+  int32_t codes;
+  __builtin_memcpy(&codes, a, 4);
+  return _mm256_set1_epi32(codes);
+}
+
+QFX_INLINE __m256i loadWeights(const int8_t *b) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(b)); }
+
+struct PairB {
+  __m256i first, second;
+};
+
+/// Steps of 8 in which four products of codes below 128 fit int16 (GemmPack.h): 3 multiplications for 64 products.
+struct SafeDot {
+  using A = PairB;
+  using B = PairB;
+  static constexpr int kStep = 8;
+  static QFX_INLINE A loadA(const uint8_t *a) { return {broadcastCodes(a), broadcastCodes(a + 4)}; }
+  static QFX_INLINE B loadB(const int8_t *b, int half) { return {loadWeights(b), loadWeights(b + half)}; }
+  static QFX_INLINE __m256i dot(__m256i acc, A a, B b) {
+    __m256i sum = _mm256_add_epi16(_mm256_maddubs_epi16(a.first, b.first), _mm256_maddubs_epi16(a.second, b.second));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(sum, _mm256_set1_epi16(1)));
+  }
+};
+
+/// Any weights with codes below 128: a pair of products is at least -2*127*128, which fits int16.
+struct PairDot {
+  using A = PairB;
+  using B = PairB;
+  static constexpr int kStep = 8;
+  static QFX_INLINE A loadA(const uint8_t *a) { return SafeDot::loadA(a); }
+  static QFX_INLINE B loadB(const int8_t *b, int half) { return SafeDot::loadB(b, half); }
+  static QFX_INLINE __m256i half(__m256i acc, __m256i a, __m256i b) {
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
+  }
+  static QFX_INLINE __m256i dot(__m256i acc, A a, B b) {
+    return half(half(acc, a.first, b.first), a.second, b.second);
+  }
+};
+
+/// All codes: even and odd codes widened to int16, products added in int32 by vpmaddwd.
+struct WideDot {
+  struct Words {
+    __m256i even, odd;
+  };
+  struct A {
+    Words first, second;
+  };
+  using B = A;
+  static constexpr int kStep = 8;
+  static QFX_INLINE Words widenCodes(__m256i a) {
+    return {_mm256_and_si256(a, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(a, 8)};
+  }
+  static QFX_INLINE Words widenWeights(__m256i b) {
+    return {_mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8), _mm256_srai_epi16(b, 8)};
+  }
+  static QFX_INLINE A loadA(const uint8_t *a) {
+    return {widenCodes(broadcastCodes(a)), widenCodes(broadcastCodes(a + 4))};
+  }
+  static QFX_INLINE B loadB(const int8_t *b, int half) {
+    return {widenWeights(loadWeights(b)), widenWeights(loadWeights(b + half))};
+  }
+  static QFX_INLINE __m256i half(__m256i acc, Words a, Words b) {
+    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(a.even, b.even));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(a.odd, b.odd));
+  }
+  static QFX_INLINE __m256i dot(__m256i acc, const A &a, const B &b) {
+    return half(half(acc, a.first, b.first), a.second, b.second);
+  }
+};
+
+/// Codes below 128: the safe steps, then the others.
+template <int MR, int NV> __attribute__((noinline)) void below128Tile(const GemmTile &tile) {
+  __m256i acc[MR][NV];
+  clearTile<Avx2Ops, MR, NV>(acc);
+  accumulate<Avx2Ops, SafeDot, MR, NV, true>(acc, tile, 0, tile.safeBlocks);
+  accumulate<Avx2Ops, PairDot, MR, NV, true>(acc, tile, tile.safeBlocks, tile.blocks);
+  storeTile<Avx2Ops, MR, NV>(acc, tile);
+}
+
+template <int MR, int NV> __attribute__((noinline)) void wideTile(const GemmTile &tile) {
+  __m256i acc[MR][NV];
+  clearTile<Avx2Ops, MR, NV>(acc);
+  accumulate<Avx2Ops, WideDot, MR, NV, true>(acc, tile, 0, tile.blocks);
+  storeTile<Avx2Ops, MR, NV>(acc, tile);
+}
+
+template <int MR> QFX_INLINE void runRows(const GemmTile &tile) {
+  if (tile.below128)
+    tile.columns > 8 ? below128Tile<MR, 2>(tile) : below128Tile<MR, 1>(tile);
+  else
+    tile.columns > 8 ? wideTile<MR, 2>(tile) : wideTile<MR, 1>(tile);
+}
+
+} // namespace gemm
+} // namespace
+
+void qfx::kernels::gemm_u8s8s32_4x16x8_avx2(int rows, const GemmTile &tile) {
+  switch (rows) {
+  case 1:
+    return gemm::runRows<1>(tile);
+  case 2:
+    return gemm::runRows<2>(tile);
+  case 3:
+    return gemm::runRows<3>(tile);
+  default:
+    return gemm::runRows<4>(tile);
+  }
+}
+
+bool qfx::kernels::below128_avx2(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems) {
+  __m256i any = _mm256_setzero_si256();
+  uint8_t tail = 0;
+  for (int64_t r = 0; r < rows; ++r, a += ldaElems) {
+    int64_t k = 0;
+    for (; k + 32 <= width; k += 32)
+      any = _mm256_or_si256(any, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(a + k)));
+    for (; k < width; ++k)
+      tail |= a[k];
+  }
+  return _mm256_movemask_epi8(any) == 0 && tail < 128;
+}

@@ -1,0 +1,126 @@
+// Packing of GEMM weights, and the order of k steps that keeps int16 sums exact.
+#include "kernels/gemm/GemmPack.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace qfx::kernels {
+
+static int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+namespace {
+/// Offsets of the arrays of a PackedGemm in its memory.
+struct Layout {
+  int64_t steps, panelCount, panelBytes, orderBytes, safeBytes, sumBytes;
+
+  Layout(const GemmKernel &kernel, int64_t columns, int64_t depth) {
+    steps = roundUp(depth, kernel.kStep) / kernel.kStep;
+    panelCount = roundUp(columns, kernel.columns) / kernel.columns;
+    panelBytes = roundUp(roundUp(columns, kernel.vectorColumns) * steps * kernel.kStep, 64);
+    orderBytes = kernel.hasOrder() ? roundUp(panelCount * steps * sizeof(int32_t), 64) : 0;
+    safeBytes = kernel.hasOrder() ? roundUp(panelCount * sizeof(int32_t), 64) : 0;
+    sumBytes = roundUp(columns * sizeof(int32_t), 64);
+  }
+  int64_t total() const { return panelBytes + orderBytes + safeBytes + sumBytes; }
+};
+} // namespace
+
+int64_t getPackedGemmBytes(const GemmKernel &kernel, int64_t columns, int64_t depth) {
+  return Layout(kernel, columns, depth).total();
+}
+
+PackedGemm viewPackedGemm(const GemmKernel &kernel, int64_t columns, int64_t depth, const void *memory) {
+  Layout layout(kernel, columns, depth);
+  PackedGemm packed;
+  packed.kernel = &kernel;
+  packed.columns = columns;
+  packed.depth = depth;
+  packed.steps = layout.steps;
+  packed.panels = static_cast<const int8_t *>(memory);
+  const int8_t *next = packed.panels + layout.panelBytes;
+  if (kernel.hasOrder()) {
+    packed.order = reinterpret_cast<const int32_t *>(next);
+    packed.safeSteps = reinterpret_cast<const int32_t *>(next + layout.orderBytes);
+  }
+  packed.weightSum = reinterpret_cast<const int32_t *>(next + layout.orderBytes + layout.safeBytes);
+  return packed;
+}
+
+/// The weights of one column from k on, `count` of them, zero behind the end.
+static void readColumn(const GemmWeights &weights, int64_t column, int64_t k, int count, int8_t *dst) {
+  std::memset(dst, 0, count);
+  if (column >= weights.columns)
+    return;
+  int64_t outer = k / weights.innerCount, inner = k % weights.innerCount;
+  const int8_t *src = weights.data + column * weights.columnStride + outer * weights.outerStride;
+  int64_t left = std::min<int64_t>(count, weights.depth() - k);
+  for (int64_t i = 0; i < left; ++i) {
+    dst[i] = src[inner * weights.innerStride];
+    if (++inner == weights.innerCount) {
+      inner = 0;
+      src += weights.outerStride;
+    }
+  }
+}
+
+/// Whether 127 times the sum of any signs-alike part of both int16 lanes' four weights fits int16.
+static bool isSafeStep(const int8_t (&w)[8]) {
+  for (int lane = 0; lane < 4; lane += 2) {
+    int positive = 0, negative = 0;
+    for (int8_t value : {w[lane], w[lane + 1], w[lane + 4], w[lane + 5]})
+      (value > 0 ? positive : negative) += value;
+    if (positive > 258 || negative < -258)
+      return false;
+  }
+  return true;
+}
+
+PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *memory) {
+  int64_t depth = weights.depth();
+  assert(depth < (1 << 24) && "column sums would leave int32");
+  Layout layout(kernel, weights.columns, depth);
+  auto *panels = static_cast<int8_t *>(memory);
+  auto *order = reinterpret_cast<int32_t *>(panels + layout.panelBytes);
+  auto *safeSteps = reinterpret_cast<int32_t *>(panels + layout.panelBytes + layout.orderBytes);
+  auto *weightSum = reinterpret_cast<int32_t *>(panels + layout.panelBytes + layout.orderBytes + layout.safeBytes);
+
+  for (int64_t n = 0; n < weights.columns; ++n) {
+    int32_t sum = 0;
+    for (int64_t outer = 0; outer < weights.outerCount; ++outer)
+      for (int64_t inner = 0; inner < weights.innerCount; ++inner)
+        sum += weights.data[n * weights.columnStride + outer * weights.outerStride + inner * weights.innerStride];
+    weightSum[n] = sum;
+  }
+
+  int8_t *dst = panels;
+  for (int64_t panel = 0; panel < layout.panelCount; ++panel) {
+    int64_t first = panel * kernel.columns;
+    int64_t width = std::min<int64_t>(kernel.columns, roundUp(weights.columns - first, kernel.vectorColumns));
+    int64_t stepBytes = width * kernel.kStep, panelBytes = layout.steps * stepBytes;
+    int32_t *panelOrder = order + panel * layout.steps;
+    int64_t front = 0, back = layout.steps;
+    for (int64_t step = 0; step < layout.steps; ++step) {
+      int8_t values[64][8];
+      bool safe = true;
+      for (int64_t n = 0; n < width; ++n) {
+        readColumn(weights, first + n, step * kernel.kStep, kernel.kStep, values[n]);
+        safe = safe && (!kernel.hasOrder() || isSafeStep(values[n]));
+      }
+      int64_t place = safe ? front++ : --back;
+      if (kernel.hasOrder())
+        panelOrder[place] = static_cast<int32_t>(step * kernel.kStep);
+      int8_t *block = dst + place * stepBytes;
+      for (int half = 0; half < kernel.kStep; half += 4)
+        for (int64_t n = 0; n < width; ++n, block += 4)
+          std::memcpy(block, values[n] + half, 4);
+    }
+    if (kernel.hasOrder())
+      safeSteps[panel] = static_cast<int32_t>(front);
+    dst += panelBytes;
+  }
+
+  return viewPackedGemm(kernel, weights.columns, depth, memory);
+}
+
+} // namespace qfx::kernels
