@@ -1,0 +1,66 @@
+// QConfigMapping: which QConfig applies where.
+#ifndef BACKENDS_CONFIG_QCONFIGMAPPING_H
+#define BACKENDS_CONFIG_QCONFIGMAPPING_H
+
+#include "backends/config/Pattern.h"
+#include "backends/config/QConfig.h"
+#include "ir/Diagnostics.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace qfx {
+
+using OptionalQConfig = std::optional<QConfig>; ///< none = do not quantize
+
+/// workflow 2.1.  Re-setting a key keeps its position.
+class QConfigMapping {
+public:
+  struct OrderKey {
+    std::string modulePath;
+    OperatorName type;
+    unsigned index;
+    bool operator==(const OrderKey &other) const {
+      return modulePath == other.modulePath && type == other.type && index == other.index;
+    }
+  };
+
+  QConfigMapping &setGlobal(OptionalQConfig qconfig);
+  QConfigMapping &setObjectType(OperatorName type, OptionalQConfig qconfig);
+  QConfigMapping &setModuleNameRegex(std::string regex, OptionalQConfig qconfig);
+  QConfigMapping &setModuleName(std::string path, OptionalQConfig qconfig);
+  QConfigMapping &setModuleNameObjectTypeOrder(OrderKey key, OptionalQConfig qconfig);
+
+  const OptionalQConfig &getGlobal() const { return global; }
+  const std::vector<std::pair<OperatorName, OptionalQConfig>> &getObjectTypes() const { return objectTypes; }
+  const std::vector<std::pair<std::string, OptionalQConfig>> &getModuleNameRegexes() const { return regexes; }
+  const std::vector<std::pair<std::string, OptionalQConfig>> &getModuleNames() const { return names; }
+  const std::vector<std::pair<OrderKey, OptionalQConfig>> &getModuleNameObjectTypeOrders() const { return orders; }
+  /// Entry for a type, or null when there is none (an entry may hold "none").
+  const OptionalQConfig *findObjectType(const OperatorName &type) const;
+
+  Argument toArgument() const;
+  static llvm::Expected<QConfigMapping> fromArgument(const Argument &argument);
+  std::string toString() const; ///< PyTorch's print
+
+private:
+  OptionalQConfig global;
+  std::vector<std::pair<OperatorName, OptionalQConfig>> objectTypes;
+  std::vector<std::pair<std::string, OptionalQConfig>> regexes, names;
+  std::vector<std::pair<OrderKey, OptionalQConfig>> orders;
+};
+
+/// workflow 2.2 / numerics 5.5.
+llvm::Expected<QConfigMapping> getDefaultQConfigMapping(llvm::StringRef backend = "x86", int version = 0);
+llvm::Expected<QConfigMapping> getDefaultQatQConfigMapping(llvm::StringRef backend = "x86", int version = 1);
+QConfigMapping getSymmetricQnnpackQConfigMapping();
+
+/// The JSON form (docs/QConfig.md).  All errors come together with line, column and pointer.
+llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text);
+llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path);
+std::string writeQConfigMapping(const QConfigMapping &mapping);
+
+} // namespace qfx
+
+#endif // BACKENDS_CONFIG_QCONFIGMAPPING_H
