@@ -1,0 +1,57 @@
+// What a pass is, and what it may ask of its surroundings.
+#ifndef PASSES_PASS_H
+#define PASSES_PASS_H
+
+#include "backends/config/BackendConfig.h"
+#include "ir/Diagnostics.h"
+#include "ir/GraphModule.h"
+
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace qfx {
+
+/// "Why was my layer not quantized": what a pass did to a node or declined to do.
+struct Remark {
+  enum class Kind : uint8_t { Applied, Missed };
+  Kind kind = Kind::Missed;
+  std::string pass;      ///< "prepare"
+  std::string node;      ///< node name; empty for the whole model
+  std::string requested; ///< e.g. the qconfig's dtypes; may be empty
+  std::string granted;   ///< e.g. "float"; may be empty
+  Diagnostic diagnostic; ///< place, reason, notes ("qconfig comes from the object_type entry ...")
+};
+
+/// Everything a pass may read besides the model.  Shared by the passes of one pipeline.
+struct PassContext {
+  BackendConfig backend{"native"};
+  /// x86 | fbgemm | onednn | qnnpack: output stage and reduce_range of dynamic quantization (workflow 6).
+  std::string engine = "x86";
+  bool strict = false;            ///< every fallback to float is an error
+  bool allowUnmatched = false;    ///< rules that match nothing warn instead of failing
+  bool allowUncalibrated = false; ///< observers without data warn instead of failing
+  unsigned numThreads = 1;
+  std::function<void(const Remark &)> onRemark;
+  std::function<void(const Diagnostic &)> onWarning;
+  /// Calibration and the like: done, total (0 if unknown).  Returning false cancels with an error.
+  std::function<bool(size_t done, size_t total)> onProgress;
+
+  void warn(Diagnostic diagnostic) const;
+  /// Reports a declined node; under `strict` the same text comes back as an error.
+  llvm::Error missed(llvm::StringRef pass, const Node &node, std::string requested, Diagnostic why) const;
+  void applied(llvm::StringRef pass, const Node &node, std::string message) const;
+};
+
+/// A pass is a pure function of (model, context, options).  `run` tells whether the model changed.
+class Pass {
+public:
+  virtual ~Pass() = default;
+  virtual llvm::Expected<bool> run(GraphModule &model, PassContext &context) = 0;
+};
+
+} // namespace qfx
+
+#endif // PASSES_PASS_H
