@@ -10,15 +10,19 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import qfx_export  # noqa: E402
 
 
+_declared = []
+
+
 def import_torchvision():
     """torchvision's network definitions; declares the operators that its CUDA build misses beside the CPU torch."""
-    library = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        try:
-            library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        except RuntimeError:
-            pass  # this torchvision brings it
-    import_torchvision.library = library  # the declaration lives as long as the library object
+    if "torchvision" not in sys.modules:
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        for name in ("nms", "qnms"):
+            try:
+                library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            except RuntimeError:
+                pass  # this torchvision brings it
+        _declared.append(library)  # a declaration lives as long as its library object
     import torchvision
 
     return torchvision

@@ -53,7 +53,11 @@ class ModelWriter:
         lines = ["qfx 1"]
         if self.tensors:
             lines.append('weights "%s"' % weights_file)
-        lines += self.module_lines + self.tensor_lines + [""] + graph
+        lines += self.module_lines + self.tensor_lines
+        output = next(node for node in self.model.graph.nodes if node.op == "output")
+        if output.type is not None:
+            lines.append('meta output_type = "%s"' % _type_text(output))
+        lines += [""] + graph
         return Written("\n".join(lines) + "\n", self.tensors, self.metadata)
 
     # -- modules and tensors ------------------------------------------------------------------------------------------
@@ -186,7 +190,7 @@ class ModelWriter:
         arguments = [format_arg(value, where) for value in node.args]
         arguments += ["%s=%s" % (key, format_arg(value, where)) for key, value in node.kwargs.items()]
         if node.type is not None:
-            suffix += ' meta {"type": "%s"}' % torch.fx.graph._type_repr(node.type).replace('"', "'")
+            suffix += ' meta {"type": "%s"}' % _type_text(node)
         scope = self._scope(node)
         if scope:
             head, found, tail = suffix.partition(" meta ")
@@ -201,6 +205,11 @@ class ModelWriter:
         else:
             default = not path and cls is None
         return "" if default else ' scope("%s", "%s")' % (path, class_name(cls) if cls else "")
+
+
+def _type_text(node: torch.fx.Node) -> str:
+    """FX's text of a node's type annotation, fit for a .qfx string."""
+    return torch.fx.graph._type_repr(node.type).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _identity(tensor: torch.Tensor) -> Any:
