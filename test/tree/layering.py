@@ -36,7 +36,7 @@ def check(root: pathlib.Path) -> tuple[int, list[str]]:
                         errors.append(f"{where}: a pass asks the backend it was given, not {included}")
                     if included.stem.endswith("Detail") and (root / included).parent not in [path.parent, *path.parents]:
                         errors.append(f"{where}: {included} is private to its folder")
-                elif not (path.parent / included).exists():
+                elif (path.parent / included).exists():
                     errors.append(f"{where}: includes are written from the root, got {included}")
     return count, errors
 
