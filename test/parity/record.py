@@ -1,0 +1,68 @@
+"""Records PyTorch's side of the parity test: for each network the texts, parameters, outputs and integer values that
+torch.ao.quantization (x86) makes, beside the exported float model."""
+import argparse
+import json
+import os
+import platform
+import time
+
+import torch
+
+from upstream import NETWORKS, SEED, Phases, intermediates, load_subject, save_tensors
+
+import qfx_export
+
+
+def cpu_name():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def record(name, folder, size):
+    """Everything about one network into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
+    inputs.safetensors `<k>.x`, float_outputs and int8_outputs `<k>.output`, intermediates.safetensors (every tensor of
+    the converted graph on the first input alone, by node name), about.json."""
+    os.makedirs(folder, exist_ok=True)
+    start = time.time()
+    model, calibration, inputs = load_subject(name, size)
+    qfx_export.export(model, inputs[0][:1], os.path.join(folder, "model.qfx"), calibration)
+    phases = Phases(model, [(batch,) for batch in calibration])
+    for phase in Phases.NAMES:
+        with open(os.path.join(folder, phase + ".txt"), "w") as file:
+            file.write(phases.text(phase) + "\n")
+    with open(os.path.join(folder, "qparams.json"), "w") as file:
+        json.dump(phases.qparams(), file, indent=1)
+    placeholder = next(n.name for n in phases.converted.graph.nodes if n.op == "placeholder")
+    save_tensors(os.path.join(folder, "inputs.safetensors"),
+                 {"%d.%s" % (k, placeholder): batch for k, batch in enumerate(inputs)})
+    save_tensors(os.path.join(folder, "first.safetensors"), {placeholder: inputs[0][:1]})
+    with torch.no_grad():
+        for kind, module in (("float", model), ("int8", phases.converted)):
+            save_tensors(os.path.join(folder, kind + "_outputs.safetensors"),
+                         {"%d.output" % k: module(batch) for k, batch in enumerate(inputs)})
+    _, values = intermediates(phases.converted, (inputs[0][:1],))
+    save_tensors(os.path.join(folder, "intermediates.safetensors"), values)
+    about = {
+        "network": name, "torch": torch.__version__, "seed": SEED, "engine": torch.backends.quantized.engine,
+        "cpu": cpu_name(), "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
+    }
+    with open(os.path.join(folder, "about.json"), "w") as file:
+        json.dump(about, file, indent=1)
+    print("recorded %s in %.0f s" % (name, about["seconds"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("networks", nargs="*", help="default: all seven")
+    parser.add_argument("-o", "--output", required=True, help="folder, one subfolder per network")
+    parser.add_argument("--size", type=int, default=224, help="edge of the torchvision networks' images")
+    options = parser.parse_args()
+    for name in options.networks or NETWORKS + ("digits",):
+        record(name, os.path.join(options.output, name), options.size)
+
+
+if __name__ == "__main__":
+    main()
