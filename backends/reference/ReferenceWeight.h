@@ -1,0 +1,23 @@
+// The quantized weight that a reference module stands for (operators 21).
+#ifndef BACKENDS_REFERENCE_REFERENCEWEIGHT_H
+#define BACKENDS_REFERENCE_REFERENCEWEIGHT_H
+
+#include "backends/observe/Observer.h"
+
+#include <optional>
+
+namespace qfx {
+
+class Module;
+
+/// weight_qscheme, weight_dtype, weight_scale, weight_zero_point, weight_axis and the code range of a reference module;
+/// none if its weight is not quantized to integers (float16, no such attributes).
+std::optional<QParams> getWeightQParams(const Module &reference);
+
+/// The float32 `weight` quantized with these parameters, codes clamped to weight_quant_min..max where given; an error if the
+/// module has none or they do not fit the weight.
+llvm::Expected<Tensor> getQuantizedWeight(const Module &reference);
+
+} // namespace qfx
+
+#endif // BACKENDS_REFERENCE_REFERENCEWEIGHT_H

@@ -1,0 +1,63 @@
+// Attribute names, producers and small tests on nodes.
+#include "passes/GraphUtils.h"
+
+#include "ir/Ops.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <algorithm>
+
+namespace qfx {
+
+std::string getNewAttrName(const Module &root, llvm::StringRef prefix) {
+  std::string base = prefix.str();
+  std::replace(base.begin(), base.end(), '.', '_');
+  for (unsigned i = 0;; ++i) {
+    std::string name = base + std::to_string(i);
+    if (!root.hasMember(name))
+      return name;
+  }
+}
+
+Node *createGetAttrFromTensor(GraphModule &model, llvm::StringRef prefix, Tensor value) {
+  std::string name = getNewAttrName(model.getRoot(), prefix);
+  model.getRoot().setBuffer(name, std::move(value));
+  return model.getGraph().getAttr(name);
+}
+
+bool isDequantize(const Node *node) {
+  return node && node->is(Opcode::CallMethod) && node->getTarget() == &requireMethod("dequantize");
+}
+
+bool isFunctionCall(const Node *node, const TargetInfo &function) {
+  return node && node->is(Opcode::CallFunction) && &node->getTarget()->getCanonical() == &function.getCanonical();
+}
+
+const Argument *findOperand(const Node &node, size_t index, llvm::StringRef name) {
+  if (index < node.getArgs().size())
+    return &node.getArg(index);
+  return node.getKwarg(name);
+}
+
+/// Depth first, operands before users; false as soon as a placeholder turns up.
+static bool visitProducers(Node *node, llvm::SmallPtrSetImpl<Node *> &seen, std::vector<Node *> &order) {
+  if (node->is(Opcode::Placeholder))
+    return false;
+  if (!seen.insert(node).second)
+    return true;
+  for (Node *input : node->getInputs())
+    if (!visitProducers(input, seen, order))
+      return false;
+  order.push_back(node);
+  return true;
+}
+
+std::vector<Node *> collectProducers(Node *node) {
+  llvm::SmallPtrSet<Node *, 16> seen;
+  std::vector<Node *> order;
+  if (!visitProducers(node, seen, order))
+    return {};
+  return order;
+}
+
+} // namespace qfx

@@ -1,0 +1,31 @@
+// Small graph operations that several phases share (workflow 8.2).
+#ifndef PASSES_GRAPHUTILS_H
+#define PASSES_GRAPHUTILS_H
+
+#include "ir/GraphModule.h"
+
+#include <string>
+#include <vector>
+
+namespace qfx {
+
+/// `prefix` with '.' as '_' plus the smallest number that is not yet a member of `root`.
+std::string getNewAttrName(const Module &root, llvm::StringRef prefix);
+
+/// Stores `value` as a root buffer under getNewAttrName and returns a get_attr node for it at the insert point.
+Node *createGetAttrFromTensor(GraphModule &model, llvm::StringRef prefix, Tensor value);
+
+/// A method call `dequantize`; false for null.
+bool isDequantize(const Node *node);
+/// A call of exactly this function, by canonical spelling.
+bool isFunctionCall(const Node *node, const TargetInfo &function);
+
+/// The argument at position `index`, or under `name` if it was passed by keyword; null if neither (backend_config 7.1, qfx rule).
+const Argument *findOperand(const Node &node, size_t index, llvm::StringRef name);
+
+/// `node` and everything it is computed from, each node once, producers first; empty if a placeholder is among them.
+std::vector<Node *> collectProducers(Node *node);
+
+} // namespace qfx
+
+#endif // PASSES_GRAPHUTILS_H

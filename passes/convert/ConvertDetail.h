@@ -1,0 +1,37 @@
+// What the steps of convert-to-reference share; private to this folder.
+#ifndef PASSES_CONVERT_CONVERTDETAIL_H
+#define PASSES_CONVERT_CONVERTDETAIL_H
+
+#include "backends/observe/Observer.h"
+#include "passes/Pass.h"
+#include "passes/prepare/PreparedState.h"
+
+namespace qfx {
+
+/// One run of convert: the model, what prepare decided, and the surroundings.
+struct ConvertState {
+  GraphModule &model;
+  PreparedState prepared;
+  PassContext &context;
+};
+
+/// The observer module that `node` calls, or null.
+ModuleRef getObserver(const GraphModule &model, const Node &node);
+
+/// Quantization parameters of an observer call; derived observers (scalar add and mul, workflow 4.7) follow their source.
+llvm::Expected<QParams> getQParams(const ConvertState &state, const Node &observerCall);
+
+/// Step 4: feeds functional weights to their observers once.
+llvm::Error runWeightObservers(ConvertState &state);
+/// Refuses static observers that saw no data; names all of them.
+llvm::Error checkCalibration(ConvertState &state);
+/// QFX: additions whose operands differ more than 1024-fold in range lose their own observers and stay float.
+llvm::Error dropMismatchedAdditions(ConvertState &state);
+/// 5.3: one observer call becomes quantize + dequantize, or disappears.
+llvm::Error replaceObserver(ConvertState &state, Node &observerCall);
+/// 5.4: the module that `call` calls becomes a reference module if qconfig and backend agree.
+llvm::Error convertWeightedModule(ConvertState &state, Node &call);
+
+} // namespace qfx
+
+#endif // PASSES_CONVERT_CONVERTDETAIL_H

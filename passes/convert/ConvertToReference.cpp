@@ -1,0 +1,122 @@
+// The walk of convert-to-reference over a calibrated graph (workflow 5.2).
+#include "passes/convert/Convert.h"
+#include "passes/convert/ConvertDetail.h"
+
+#include "ir/Ops.h"
+#include "passes/GraphUtils.h"
+#include "passes/config/QConfigResolver.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace qfx {
+
+ModuleRef getObserver(const GraphModule &model, const Node &node) {
+  if (!node.is(Opcode::CallModule))
+    return nullptr;
+  ModuleRef module = model.getModule(node);
+  return module && isObserver(*module) ? module : nullptr;
+}
+
+/// The input is declared quantized: float users read its dequantized form.
+static void dequantizeInput(Graph &graph, Node &placeholder) {
+  auto insertPoint = Graph::InsertPoint::after(&placeholder);
+  Node *dequantize = graph.callMethod(requireMethod("dequantize"), {&placeholder});
+  dequantize->setLoc(placeholder.getLoc());
+  placeholder.replaceAllUsesWith(dequantize, [&](Node *user) { return user != dequantize; });
+}
+
+/// Lets the output read the quantized value below every dequantize in `value`.
+static void keepQuantized(ConvertState &state, Node &output, const Argument &value) {
+  if (Node *node = value.getNodeOrNull(); isDequantize(node)) {
+    output.replaceInputWith(node, node->getArg(0).getNode());
+  } else if (value.isSequence()) {
+    for (const Argument &element : value.getElements())
+      keepQuantized(state, output, element);
+  } else if (value.isDict()) {
+    for (const auto &entry : value.getEntries())
+      keepQuantized(state, output, entry.second);
+  } else {
+    state.context.warn(error(output.getLoc(), "output '{0}' is declared quantized but is not the result of a dequantize",
+                             toString(value, ArgumentStyle::Repr))
+                           .code("convert_output")
+                           .take());
+  }
+}
+
+static llvm::Error convertOutput(ConvertState &state, Node &output) {
+  const Argument value = output.getArg(0);
+  for (int64_t index : state.prepared.outputQuantizedIndexes) {
+    if (value.isSequence()) {
+      if (index < 0 || index >= static_cast<int64_t>(value.getElements().size()))
+        return error(output.getLoc(), "output_quantized_idxs names output {0}, the graph has {1}", index,
+                     value.getElements().size())
+            .code("convert_output");
+      keepQuantized(state, output, value.getElements()[index]);
+    } else if (index == 0) {
+      keepQuantized(state, output, value);
+    } else {
+      return error(output.getLoc(), "output_quantized_idxs names output {0}, the graph has 1", index).code("convert_output");
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// Workflow 2.5: a mapping given at convert may only switch quantization off.
+static llvm::Error overrideQConfigs(ConvertState &state, const QConfigMapping &mapping) {
+  auto resolved = resolveQConfigs(state.model, mapping, state.context);
+  if (!resolved)
+    return resolved.takeError();
+  if (!qconfigEquals(mapping.getGlobal(), state.prepared.mapping.getGlobal()))
+    return error(state.model.getRoot().getLoc(), "the global qconfig differs from the one given to prepare").code("convert_mapping");
+  for (const auto &[type, qconfig] : state.prepared.mapping.getObjectTypes())
+    if (!mapping.findObjectType(type))
+      return error(state.model.getRoot().getLoc(), "the mapping lacks the object type '{0}' that prepare's has", type.text)
+          .code("convert_mapping");
+  for (auto &entry : state.prepared.nodeQConfigs) {
+    auto it = resolved->find(entry.getKey());
+    OptionalQConfig now = it == resolved->end() ? std::nullopt : it->second;
+    if (now && !qconfigEquals(now, entry.second))
+      return error(state.model.getRoot().getLoc(), "the qconfig of '{0}' differs from the one given to prepare: only none may replace it",
+                   entry.getKey())
+          .code("convert_mapping");
+    entry.second = now;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options, PassContext &context) {
+  auto prepared = PreparedState::load(model);
+  if (!prepared)
+    return prepared.takeError();
+  ConvertState state{model, std::move(*prepared), context};
+  if (options.qconfigMapping)
+    if (llvm::Error err = overrideQConfigs(state, *options.qconfigMapping))
+      return err;
+  if (llvm::Error err = runWeightObservers(state))
+    return err;
+  if (llvm::Error err = checkCalibration(state))
+    return err;
+  if (llvm::Error err = dropMismatchedAdditions(state))
+    return err;
+
+  int64_t inputIndex = 0;
+  for (Node *node : model.getGraph().getNodeVector()) {
+    llvm::Error err = llvm::Error::success();
+    if (node->is(Opcode::Placeholder)) {
+      if (llvm::is_contained(state.prepared.inputQuantizedIndexes, inputIndex++))
+        dequantizeInput(model.getGraph(), *node);
+    } else if (node->is(Opcode::Output)) {
+      err = convertOutput(state, *node);
+    } else if (node->is(Opcode::CallModule)) {
+      err = getObserver(model, *node) ? replaceObserver(state, *node) : convertWeightedModule(state, *node);
+    }
+    if (err)
+      return err;
+  }
+  model.getGraph().eliminateDeadCode();
+  model.dropUnreferencedMembers();
+  state.prepared.store(model);
+  return llvm::Error::success();
+}
+
+} // namespace qfx

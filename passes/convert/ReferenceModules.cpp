@@ -1,0 +1,136 @@
+// Weighted modules become reference modules: float weights plus quantization parameters (workflow 5.4).
+#include "passes/convert/ConvertDetail.h"
+
+#include "ir/Ops.h"
+#include "passes/ModuleUtils.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace qfx {
+
+/// Unset means float32.
+static DType dtypeOrFloat(const DTypeWithConstraints &config) { return config.dtype.value_or(DType::Float32); }
+
+/// Does one of the class's DTypeConfigs fit by dtype alone?  Bounds were prepare's business.
+static bool isQConfigSupported(const QConfig &qconfig, llvm::ArrayRef<DTypeConfig> dtypeConfigs) {
+  DType activation = qconfig.activation ? qconfig.activation->getDType() : DType::Float32;
+  bool isDynamic = qconfig.activation && qconfig.activation->isDynamic();
+  DType weight = qconfig.weight ? qconfig.weight->getDType() : DType::Float32;
+  DType bias = activation == DType::Float16 && weight == DType::Float16 && !isDynamic ? DType::Float16 : DType::Float32;
+  return llvm::any_of(dtypeConfigs, [&](const DTypeConfig &config) {
+    if (config.isDynamicSet())
+      return isDynamic && dtypeOrFloat(config.input) == activation && dtypeOrFloat(config.output) == DType::Float32 &&
+             dtypeOrFloat(config.weight) == weight;
+    return dtypeOrFloat(config.input) == activation && dtypeOrFloat(config.output) == activation &&
+           dtypeOrFloat(config.weight) == weight && config.bias.value_or(DType::Float32) == bias;
+  });
+}
+
+static bool isWeightQuantized(const QConfig &qconfig) {
+  if (!qconfig.weight)
+    return false;
+  DType dtype = qconfig.weight->getDType();
+  return isQuantized(dtype) || dtype == DType::Float16 || getDTypeInfo(dtype).kind == DTypeKind::Integer ||
+         dtype == DType::Float8E5M2 || dtype == DType::Float8E4M3FN;
+}
+
+/// Records weight_qscheme, weight_dtype and the parameters on a reference module (get_qparam_dict, operators 21).
+static llvm::Error attachWeightQParams(Module &reference, const QConfig &qconfig, const Location &loc) {
+  const ObserverSpec &spec = *qconfig.weight;
+  DType dtype = spec.getDType();
+  reference.setAttribute("weight_dtype", dtype);
+  if (!isQuantized(dtype)) { // float16: nothing to measure
+    reference.setBuffer("weight_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
+    reference.setBuffer("weight_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
+    return llvm::Error::success();
+  }
+  auto observer = spec.build();
+  if (!observer)
+    return observer.takeError();
+  const Tensor &weight = reference.getTensor("weight");
+  ObservedTensor observed{weight.getData<float>().data(), weight.getSizes(), weight.getStrides()};
+  if (llvm::Error err = observe(**observer, observed))
+    return err;
+  auto qparams = calculateQParams(**observer);
+  if (!qparams)
+    return qparams.takeError();
+  for (float scale : qparams->scales)
+    if (!(scale > 0) || scale > std::numeric_limits<float>::max())
+      return error(loc, "the weight is not finite: its observer yields the scale {0}", scale).code("convert_scale");
+
+  bool perChannel = isPerChannel(qparams->scheme);
+  llvm::SmallVector<int64_t, 1> sizes;
+  if (perChannel)
+    sizes.push_back(static_cast<int64_t>(qparams->scales.size()));
+  QScheme scheme = qparams->scheme;
+  if (scheme == QScheme::PerTensorSymmetric)
+    scheme = QScheme::PerTensorAffine;
+  else if (scheme == QScheme::PerChannelSymmetric)
+    scheme = QScheme::PerChannelAffine;
+  reference.setAttribute("weight_qscheme", scheme);
+  if (perChannel)
+    reference.setAttribute("weight_axis", qparams->axis);
+  if (qparams->quantMin && qparams->quantMax) {
+    reference.setAttribute("weight_quant_min", *qparams->quantMin);
+    reference.setAttribute("weight_quant_max", *qparams->quantMax);
+  }
+  reference.setBuffer("weight_scale", Tensor::of<float>(DType::Float32, sizes, qparams->scales));
+  if (qparams->floatZeroPoints.empty())
+    reference.setBuffer("weight_zero_point", Tensor::of<int64_t>(DType::Int64, sizes, qparams->zeroPoints));
+  else
+    reference.setBuffer("weight_zero_point", Tensor::of<float>(DType::Float32, sizes, qparams->floatZeroPoints));
+  return llvm::Error::success();
+}
+
+/// The reference class that the backend configures for a float class, or null.
+static const TargetInfo *findReferenceClass(const BackendConfig &backend, const Module &root) {
+  OperatorName rootName = OperatorName::ofClass(root);
+  const TargetInfo *found = nullptr;
+  for (const auto &[floatClass, referenceClass] : backend.getRootModuleToQuantizedReferenceModule())
+    if (floatClass == rootName)
+      found = referenceClass.row; // later entries win
+  return found;
+}
+
+static bool isFusedClass(const BackendConfig &backend, const Module &module) {
+  return llvm::is_contained(backend.getFusedModuleClasses(), OperatorName::ofClass(module));
+}
+
+llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
+  ModuleRef module = state.model.getModule(call);
+  const BackendConfig &backend = state.context.backend;
+  bool isFused = isFusedClass(backend, *module);
+  ModuleRef root = isFused ? module->findChild("0") : module;
+  const TargetInfo *referenceClass = root ? findReferenceClass(backend, *root) : nullptr;
+  if (!referenceClass)
+    return llvm::Error::success(); // not a weighted module of this backend
+  const OptionalQConfig *entry = state.prepared.findQConfig(call);
+  if (!entry || !*entry || !state.prepared.observedNodes.contains(call.getName()))
+    return llvm::Error::success();
+  const QConfig &qconfig = **entry;
+  const BackendPatternConfig *config = backend.findSingle(OperatorName::ofClass(*module));
+  if (!config || !isQConfigSupported(qconfig, config->dtypeConfigs)) {
+    Diagnostic why = error(call.getLoc(), "'{0}' stays float between quantize and dequantize: no dtype config of '{1}' in backend '{2}' fits its qconfig",
+                           call.getName(), module->getClassName(), backend.getName())
+                         .code("convert_dtype_config")
+                         .take();
+    return state.context.missed("convert-to-reference", call, qconfig.toString(), std::move(why));
+  }
+  if (!isWeightQuantized(qconfig) || !root->findTensor("weight"))
+    return llvm::Error::success();
+
+  ModuleRef reference = makeModuleFrom(*referenceClass, *root);
+  if (llvm::Error err = attachWeightQParams(*reference, qconfig, call.getLoc()))
+    return err;
+  if (!isFused) {
+    state.model.getRoot().setModule(call.getTargetText(), reference);
+    return llvm::Error::success();
+  }
+  // The fused object may be shared with the caller's model: replace the child in a copy.
+  ModuleRef fused = module->shallowCopy();
+  fused->setChild("0", reference);
+  state.model.getRoot().setModule(call.getTargetText(), fused);
+  return llvm::Error::success();
+}
+
+} // namespace qfx

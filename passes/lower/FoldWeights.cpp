@@ -1,0 +1,120 @@
+// Prepack calls whose operands are constants are run once; the graph then reads the packed weight (workflow 6.7).
+#include "passes/lower/LowerDetail.h"
+
+#include "backends/observe/Observer.h"
+#include "ir/Bind.h"
+#include "ir/Ops.h"
+#include "passes/GraphUtils.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace qfx {
+
+static bool isPrepack(const Node &node) {
+  static const auto prepacks = [] {
+    llvm::DenseSet<const TargetInfo *> set;
+    for (const LoweringRow &row : getLoweringRows())
+      if (row.prepack)
+        set.insert(row.prepack);
+    return set;
+  }();
+  return node.is(Opcode::CallFunction) && prepacks.count(node.getTarget());
+}
+
+/// The constant that `node` reads: an attribute of the model.
+static llvm::Expected<Tensor> readConstant(const LowerState &state, const Argument &arg, const Node &user) {
+  Node *node = arg.getNodeOrNull();
+  const Tensor *tensor = node && node->is(Opcode::GetAttr) ? state.model.getRoot().findTensorAt(node->getTargetText()) : nullptr;
+  if (!tensor)
+    return error(user.getLoc(), "'{0}' can only be packed from parameters and buffers, got '{1}'", user.getName(),
+                 toString(arg, ArgumentStyle::Repr))
+        .code("lower_fold");
+  return *tensor;
+}
+
+/// Evaluates torch.quantize_per_tensor / quantize_per_channel of constants.
+static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const Node &quantize) {
+  auto bound = bindCall(quantize, state.model);
+  if (!bound)
+    return bound.takeError();
+  const BoundSlot *axis = bound->find("axis");
+  auto input = readConstant(state, quantize.getArg(0), quantize);
+  auto scale = readConstant(state, quantize.getArg(1), quantize);
+  auto zeroPoint = readConstant(state, quantize.getArg(2), quantize);
+  if (!input || !scale || !zeroPoint)
+    return llvm::joinErrors(input.takeError(), llvm::joinErrors(scale.takeError(), zeroPoint.takeError()));
+  QParams qparams;
+  qparams.dtype = bound->get("dtype").arg.getDType();
+  qparams.scheme = axis ? QScheme::PerChannelAffine : QScheme::PerTensorAffine;
+  qparams.axis = axis ? axis->arg.getInt() : 0;
+  for (int64_t i = 0, n = scale->getNumElements(); i < n; ++i) {
+    qparams.scales.push_back(static_cast<float>(scale->getElementAsDouble(i)));
+    qparams.zeroPoints.push_back(static_cast<int64_t>(zeroPoint->getElementAsDouble(i)));
+  }
+  return quantizeTensor(*input, qparams);
+}
+
+/// The module of packed weights that a prepack call yields: class named by the prepack's row, geometry as attributes.
+static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const Node &prepack) {
+  static const TargetInfo &linearPacked = requireModuleClass("torch.ao.nn.quantized.LinearPackedParams");
+  static const TargetInfo &convPacked = requireModuleClass("torch.ao.nn.quantized.ConvPackedParams");
+  auto bound = bindCall(prepack, state.model);
+  if (!bound)
+    return bound.takeError();
+  bool isLinear = bound->slots.size() == 2;
+  auto module = std::make_shared<Module>(isLinear ? linearPacked : convPacked);
+  module->setLoc(prepack.getLoc());
+  auto weight = evaluateQuantize(state, *prepack.getArg(0).getNode());
+  if (!weight)
+    return weight.takeError();
+  module->setParameter("weight", std::move(*weight));
+  for (const BoundSlot &slot : llvm::drop_begin(bound->slots)) {
+    if (slot.info->type != SlotType::Tensor) {
+      module->setAttribute(slot.info->name, slot.arg);
+    } else if (!slot.arg.isNone()) {
+      auto bias = readConstant(state, slot.arg, prepack);
+      if (!bias)
+        return bias.takeError();
+      module->setParameter("bias", std::move(*bias));
+    }
+  }
+  return module;
+}
+
+llvm::Error foldWeights(LowerState &state) {
+  Graph &old = state.model.getGraph();
+  llvm::DenseMap<const Node *, Node *> foldedInto; // producer (and the prepack itself) -> its prepack
+  for (Node &node : old.nodes())
+    if (isPrepack(node))
+      for (Node *producer : collectProducers(&node))
+        foldedInto[producer] = &node;
+  if (foldedInto.empty())
+    return llvm::Error::success();
+
+  auto folded = std::make_unique<Graph>();
+  llvm::DenseMap<const Node *, Node *> copies;
+  for (Node &node : old.nodes()) {
+    Node *prepack = foldedInto.lookup(&node);
+    if (!prepack) {
+      copies[&node] = folded->copyNode(node, [&](Node *input) -> Argument { return copies.lookup(input); });
+      continue;
+    }
+    if (prepack != &node)
+      continue;
+    auto packed = evaluatePrepack(state, node);
+    if (!packed)
+      return packed.takeError();
+    const Node *user = node.getUsers().front();
+    std::string path = user->getScope() ? user->getScope()->path : std::string();
+    std::string name = getNewAttrName(state.model.getRoot(), path + "_packed_weight_");
+    state.model.getRoot().setChild(name, *packed);
+    copies[&node] = folded->getAttr(name);
+    copies[&node]->setLoc(node.getLoc());
+  }
+  state.model.setGraph(std::move(folded));
+  return llvm::Error::success();
+}
+
+} // namespace qfx

@@ -1,0 +1,146 @@
+// The steps of lowering in PyTorch's order, and the tests they share.
+#include "passes/lower/Lower.h"
+
+#include "ir/Ops.h"
+#include "passes/GraphUtils.h"
+#include "passes/lower/LowerDetail.h"
+
+namespace qfx {
+
+bool areDequantized(const Node &ref, size_t count) {
+  bool any = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (i >= ref.getArgs().size())
+      return false;
+    Node *operand = ref.getArg(i).getNodeOrNull();
+    if (isDequantize(operand))
+      any = true;
+    else if (operand)
+      return false;
+  }
+  return any;
+}
+
+static bool isRelu(const LowerState &state, const Node &node) {
+  static const TargetInfo &functional = requireFunction("torch.nn.functional.relu");
+  static const TargetInfo &torch = requireFunction("torch.relu");
+  static const TargetInfo &moduleClass = requireModuleClass("torch.nn.ReLU");
+  if (isFunctionCall(&node, functional) || isFunctionCall(&node, torch))
+    return true;
+  if (!node.is(Opcode::CallModule))
+    return false;
+  ModuleRef module = state.model.getModule(node);
+  return module && module->isA(moduleClass);
+}
+
+std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &quantize) {
+  static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
+  if (!isFunctionCall(&quantize, quantizePerTensor))
+    return std::nullopt;
+  StaticMatch match{&quantize, nullptr, quantize.getArg(0).getNodeOrNull()};
+  if (match.ref && isRelu(state, *match.ref)) {
+    match.relu = match.ref;
+    match.ref = match.relu->getArgs().empty() ? nullptr : match.relu->getArg(0).getNodeOrNull();
+  }
+  if (!match.ref || state.prepared.isExplicitlyNone(*match.ref))
+    return std::nullopt;
+  // A float value that somebody else reads as well must stay (known_traps B11).
+  if (match.relu && (!match.relu->hasOneUser() || !match.ref->hasOneUser()))
+    return std::nullopt;
+  return match;
+}
+
+std::pair<Node *, Node *> getQParamNodes(const Node &quantize) {
+  return {quantize.getArg(1).getNodeOrNull(), quantize.getArg(2).getNodeOrNull()};
+}
+
+OutputQParams getOutputQParams(const LowerState &state, const Node &quantize) {
+  auto read = [&](const Argument &arg) -> double {
+    if (arg.isNumber())
+      return arg.getNumber();
+    const Tensor *tensor = state.model.getRoot().findTensorAt(arg.getNode()->getTargetText());
+    assert(tensor && "the verifier has seen that the attribute exists");
+    return tensor->getElementAsDouble(0);
+  };
+  return {read(quantize.getArg(1)), static_cast<int64_t>(read(quantize.getArg(2)))};
+}
+
+void eraseIfUnused(Graph &graph, std::initializer_list<Node *> nodes) {
+  for (Node *node : nodes)
+    if (node && node->getUsers().empty() && !node->is(Opcode::Placeholder))
+      graph.erase(node);
+}
+
+const LoweringRow *findRow(const LowerState &state, LoweringGroup group, const Node &node) {
+  if (node.is(Opcode::CallFunction) || node.is(Opcode::CallMethod))
+    return findLowering(group, *node.getTarget());
+  if (!node.is(Opcode::CallModule))
+    return nullptr;
+  ModuleRef module = state.model.getModule(node);
+  return module && module->getClass() ? findLowering(group, *module->getClass()) : nullptr;
+}
+
+void lowerShapeQueries(LowerState &state) {
+  static const TargetInfo &getattrFunction = requireFunction("builtins.getattr");
+  static const TargetInfo &sizeMethod = requireMethod("size");
+  for (Node &node : state.model.getGraph().nodes()) {
+    bool isQuery = isFunctionCall(&node, getattrFunction)
+                       ? node.getArg(1).isString() && node.getArg(1).getString() == "shape"
+                       : node.is(Opcode::CallMethod) && (node.getTarget() == &sizeMethod || node.getTargetText() == "shape");
+    if (!isQuery)
+      continue;
+    Node *tensor = node.getArg(0).getNodeOrNull();
+    if (isDequantize(tensor))
+      node.setArg(0, tensor->getArg(0));
+  }
+}
+
+llvm::Error reportReferencePatterns(LowerState &state) {
+  static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
+  for (Node &node : state.model.getGraph().nodes()) {
+    if (!isFunctionCall(&node, quantizePerTensor))
+      continue;
+    Node *producer = node.getArg(0).getNodeOrNull();
+    if (!producer || producer->is(Opcode::Placeholder) || producer->is(Opcode::GetAttr))
+      continue;
+    bool readsDequantized = llvm::any_of(producer->getInputs(), [](Node *input) { return isDequantize(input); });
+    if (!readsDequantized)
+      continue;
+    Diagnostic why = error(producer->getLoc(), "'{0}' ({1}) runs in float between dequantize and quantize: the backend has no quantized form of this call",
+                           producer->getName(), producer->getTargetText())
+                         .code("lower_reference")
+                         .take();
+    if (llvm::Error err = state.context.missed("lower", *producer, "quint8", std::move(why)))
+      return err;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error lower(GraphModule &model, PassContext &context) {
+  LowerState state{model, {}, context};
+  if (model.findMeta("prepared")) { // a reference model from elsewhere has no such state: nothing is skipped then
+    auto prepared = PreparedState::load(model);
+    if (!prepared)
+      return prepared.takeError();
+    state.prepared = std::move(*prepared);
+  }
+  for (auto step : {lowerStaticModules, lowerTwoInputModules, lowerDynamicModules, lowerWeightOnlyModules, lowerStaticFunctions,
+                    lowerBinaryFunctions})
+    if (llvm::Error err = step(state))
+      return err;
+  lowerShapeQueries(state);
+  if (llvm::Error err = lowerSpecialPatterns(state))
+    return err;
+  model.getGraph().eliminateDeadCode();
+  if (llvm::Error err = foldWeights(state))
+    return err;
+  model.getGraph().eliminateDeadCode();
+  model.dropUnreferencedMembers();
+  if (llvm::Error err = reportReferencePatterns(state))
+    return err;
+  PreparedState::drop(model);
+  model.setMeta("engine", Argument(context.engine));
+  return llvm::Error::success();
+}
+
+} // namespace qfx

@@ -1,0 +1,63 @@
+// What the steps of lowering share; private to this folder.
+#ifndef PASSES_LOWER_LOWERDETAIL_H
+#define PASSES_LOWER_LOWERDETAIL_H
+
+#include "backends/config/LoweringTable.h"
+#include "passes/Pass.h"
+#include "passes/prepare/PreparedState.h"
+
+#include <optional>
+
+namespace qfx {
+
+struct LowerState {
+  GraphModule &model;
+  PreparedState prepared;
+  PassContext &context;
+};
+
+/// Scale and zero point of a torch.quantize_per_tensor call, read from the root's buffers.
+struct OutputQParams {
+  double scale;
+  int64_t zeroPoint;
+  bool operator==(const OutputQParams &) const = default;
+};
+
+/// dequantize(s) -> ref [-> relu] -> quantize_per_tensor.
+struct StaticMatch {
+  Node *quantize;
+  Node *relu; ///< null if there is none
+  Node *ref;
+};
+
+/// Workflow 6.1: `quantize` is the last node; null ref if it is no quantize_per_tensor or the qconfig says none.
+std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &quantize);
+/// Operands 0..count-1 that are nodes must be dequantize calls, and at least one must be.
+bool areDequantized(const Node &ref, size_t count);
+OutputQParams getOutputQParams(const LowerState &state, const Node &quantize);
+/// The scale and zero point nodes of a quantize call.
+std::pair<Node *, Node *> getQParamNodes(const Node &quantize);
+/// Erases each node that nobody uses any more.
+void eraseIfUnused(Graph &graph, std::initializer_list<Node *> nodes);
+/// Row of the group for what `node` calls (function, method or module class), or null.
+const LoweringRow *findRow(const LowerState &state, LoweringGroup group, const Node &node);
+
+/// A quantized module of class `row.to` from the reference (or float) module that `call` calls.
+llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const LoweringRow &row, const Node &call,
+                                              const OutputQParams *output);
+
+llvm::Error lowerStaticModules(LowerState &state);
+llvm::Error lowerTwoInputModules(LowerState &state);
+llvm::Error lowerDynamicModules(LowerState &state);
+llvm::Error lowerWeightOnlyModules(LowerState &state);
+llvm::Error lowerStaticFunctions(LowerState &state);
+llvm::Error lowerBinaryFunctions(LowerState &state);
+void lowerShapeQueries(LowerState &state);
+llvm::Error lowerSpecialPatterns(LowerState &state);
+llvm::Error foldWeights(LowerState &state);
+/// Says of each operator left between dequantize and quantize that it runs in float.
+llvm::Error reportReferencePatterns(LowerState &state);
+
+} // namespace qfx
+
+#endif // PASSES_LOWER_LOWERDETAIL_H

@@ -1,0 +1,131 @@
+// Functional linear and convolution, and two-operand arithmetic, become quantized:: calls (workflow 6.3, 6.4).
+#include "passes/lower/LowerDetail.h"
+
+#include "ir/Bind.h"
+#include "ir/Ops.h"
+#include "passes/GraphUtils.h"
+
+namespace qfx {
+
+/// The arguments of the prepack call: the quantized weight, then bias and geometry in the prepack's own order.  Operands given by keyword
+/// stand at their schema place, missing ones are the float function's defaults and numbers are spread over the spatial axes (qfx rules).
+static llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
+                                                             Node *quantizedWeight) {
+  auto bound = bindCall(call, state.model);
+  if (!bound)
+    return bound.takeError();
+  const Tensor *weight = nullptr;
+  if (Node *source = quantizedWeight->getArg(0).getNodeOrNull(); source && source->is(Opcode::GetAttr))
+    weight = state.model.getRoot().findTensorAt(source->getTargetText());
+  size_t numSpatial = weight && weight->getRank() > 2 ? weight->getRank() - 2 : 0;
+  std::vector<Argument> args = {quantizedWeight};
+  for (const SlotInfo &slot : prepack.getSignature().getSlots().drop_front()) {
+    const BoundSlot *value = bound->find(slot.name == "B" ? llvm::StringRef("bias") : llvm::StringRef(slot.name));
+    assert(value && "a prepack takes only what its function has");
+    Argument arg = value->arg;
+    if (slot.type == SlotType::Ints && arg.isInt() && numSpatial)
+      arg = Argument::tuple(Argument::Elements(numSpatial, arg));
+    args.push_back(std::move(arg));
+  }
+  return args;
+}
+
+/// Upstream passes to the prepack exactly what the call had; qfx differs only where that would fail.  Keeps the text equal.
+static std::vector<Argument> trimToCall(const Node &call, const TargetInfo &prepack, std::vector<Argument> full) {
+  bool isLinear = prepack.getSignature().getSlots().size() == 2;
+  size_t given = call.getArgs().size() - 1;
+  if (isLinear && call.getKwargs().empty() && given < full.size())
+    full.resize(given);
+  return full;
+}
+
+llvm::Error lowerStaticFunctions(LowerState &state) {
+  static const TargetInfo &perTensor = requireFunction("torch.quantize_per_tensor");
+  static const TargetInfo &perChannel = requireFunction("torch.quantize_per_channel");
+  Graph &graph = state.model.getGraph();
+  for (Node *node : graph.getNodeVector()) {
+    auto pattern = matchStaticPattern(state, *node);
+    if (!pattern || !pattern->ref->is(Opcode::CallFunction))
+      continue;
+    Node *call = pattern->ref;
+    const LoweringRow *row = findRow(state, LoweringGroup::StaticFunction, *call);
+    if (!row || (pattern->relu && !row->toRelu))
+      continue;
+    const Argument *input = findOperand(*call, 0, "input"), *weight = findOperand(*call, 1, "weight");
+    Node *inputDequantize = input ? input->getNodeOrNull() : nullptr;
+    Node *weightDequantize = weight ? weight->getNodeOrNull() : nullptr;
+    if (!isDequantize(inputDequantize) || !isDequantize(weightDequantize))
+      continue;
+    Node *quantizedWeight = weightDequantize->getArg(0).getNodeOrNull();
+    if (!isFunctionCall(quantizedWeight, perTensor) && !isFunctionCall(quantizedWeight, perChannel))
+      continue;
+    auto prepackArgs = makePrepackArgs(state, *call, *row->prepack, quantizedWeight);
+    if (!prepackArgs)
+      return prepackArgs.takeError();
+
+    auto [scaleNode, zeroPointNode] = getQParamNodes(*pattern->quantize);
+    Node *packed;
+    {
+      auto insertPoint = Graph::InsertPoint::before(scaleNode);
+      packed = graph.callFunction(*row->prepack, trimToCall(*call, *row->prepack, std::move(*prepackArgs)));
+      packed->setLoc(call->getLoc());
+    }
+    call->setTarget(pattern->relu ? *row->toRelu : *row->to);
+    call->setArgsAndKwargs({inputDequantize->getArg(0), packed, scaleNode, zeroPointNode}, {});
+    pattern->quantize->replaceAllUsesWith(call);
+    graph.moveAfter(call, zeroPointNode);
+    graph.erase(pattern->quantize);
+    if (pattern->relu)
+      graph.erase(pattern->relu);
+  }
+  return llvm::Error::success();
+}
+
+/// add(x, y, alpha=2): the quantized operator has no alpha (QFX: not lowered).
+static bool hasForeignKeyword(const Node &call) {
+  for (const auto &[key, value] : call.getKwargs())
+    if (!(key == "alpha" && value.isNumber() && value.getNumber() == 1))
+      return true;
+  return false;
+}
+
+llvm::Error lowerBinaryFunctions(LowerState &state) {
+  Graph &graph = state.model.getGraph();
+  for (Node *node : graph.getNodeVector()) {
+    auto pattern = matchStaticPattern(state, *node);
+    if (!pattern || !pattern->ref->is(Opcode::CallFunction))
+      continue;
+    Node *call = pattern->ref;
+    const LoweringRow *row = findRow(state, LoweringGroup::BinaryFunction, *call);
+    const TargetInfo *target = row ? (pattern->relu ? row->toRelu : row->to) : nullptr;
+    if (!target || call->getArgs().size() != 2 || !areDequantized(*call, 2) || hasForeignKeyword(*call))
+      continue;
+    std::vector<Argument> args;
+    size_t numTensors = 0;
+    for (const Argument &arg : call->getArgs()) {
+      Node *operand = arg.getNodeOrNull();
+      args.push_back(operand ? operand->getArg(0) : arg);
+      numTensors += operand != nullptr;
+    }
+    auto [scaleNode, zeroPointNode] = getQParamNodes(*pattern->quantize);
+    if (numTensors == 2) {
+      args.emplace_back(scaleNode);
+      args.emplace_back(zeroPointNode);
+    }
+    Node *lowered;
+    {
+      auto insertPoint = Graph::InsertPoint::after(pattern->quantize);
+      lowered = graph.callFunction(*target, std::move(args));
+      lowered->setLoc(call->getLoc());
+      pattern->quantize->replaceAllUsesWith(lowered);
+    }
+    graph.erase(pattern->quantize);
+    if (pattern->relu)
+      graph.erase(pattern->relu);
+    if (call->getUsers().empty())
+      graph.erase(call);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace qfx
