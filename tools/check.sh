@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds qfx and runs every test: the release build, then the suite again under the address and undefined-behaviour sanitizers.
+# usage: tools/check.sh [--quick]     --quick: the release build only
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+started=$SECONDS
+step() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - started)); }
+
+step "dependencies"
+tools/install-dependencies.sh --all-tests
+
+run_suite() { # PRESET
+  step "configure and build: $1"
+  cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log"; exit 1; }
+  rm -f "build-$1.log"
+  cmake --build "build/$1" --parallel "$(nproc)" -- --quiet
+  step "tests: $1"
+  ctest --test-dir "build/$1" --output-on-failure --no-tests=error
+}
+
+run_suite release
+if [ "${1:-}" != --quick ]; then
+  export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
+  run_suite asan
+fi
+step "done"
