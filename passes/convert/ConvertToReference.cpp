@@ -62,24 +62,35 @@ static llvm::Error convertOutput(ConvertState &state, Node &output) {
 }
 
 /// Workflow 2.5: a mapping given at convert may only switch quantization off.
-static llvm::Error overrideQConfigs(ConvertState &state, const QConfigMapping &mapping) {
-  auto resolved = resolveQConfigs(state.model, mapping, state.context);
-  if (!resolved)
-    return resolved.takeError();
-  if (!qconfigEquals(mapping.getGlobal(), state.prepared.mapping.getGlobal()))
-    return error(state.model.getRoot().getLoc(), "the global qconfig differs from the one given to prepare").code("convert_mapping");
-  for (const auto &[type, qconfig] : state.prepared.mapping.getObjectTypes())
-    if (!mapping.findObjectType(type))
-      return error(state.model.getRoot().getLoc(), "the mapping lacks the object type '{0}' that prepare's has", type.text)
-          .code("convert_mapping");
-  for (auto &entry : state.prepared.nodeQConfigs) {
-    auto it = resolved->find(entry.getKey());
-    OptionalQConfig now = it == resolved->end() ? std::nullopt : it->second;
-    if (now && !qconfigEquals(now, entry.second))
-      return error(state.model.getRoot().getLoc(), "the qconfig of '{0}' differs from the one given to prepare: only none may replace it",
-                   entry.getKey())
-          .code("convert_mapping");
-    entry.second = now;
+static llvm::Error overrideQConfigs(ConvertState &state, QConfigMapping mapping) {
+  GraphModule &model = state.model;
+  auto fail = [&](const auto &...args) -> llvm::Error {
+    return error(model.getRoot().getLoc(), args...).code("convert_mapping");
+  };
+  if (llvm::Error err = updateMappingForFusion(mapping, model))
+    return err;
+  const QConfigMapping &before = state.prepared.mapping;
+  if (!qconfigEquals(mapping.getGlobal(), before.getGlobal()))
+    return fail("the global qconfig differs from the one given to prepare");
+  for (const auto &[type, qconfig] : before.getObjectTypes()) {
+    const OptionalQConfig *now = mapping.findObjectType(type);
+    if (!now)
+      return fail("the mapping lacks the object type '{0}' that prepare's has", type.text);
+    if (*now && !qconfigEquals(*now, qconfig))
+      return fail("the qconfig of object type '{0}' differs from the one given to prepare: only none may replace it", type.text);
+  }
+  auto resolver = QConfigResolver::create(mapping);
+  if (!resolver)
+    return resolver.takeError();
+  for (const Node &node : model.getGraph().nodes()) {
+    auto resolved = resolver->resolve(node, model);
+    auto entry = state.prepared.nodeQConfigs.find(node.getName());
+    if (!resolved || entry == state.prepared.nodeQConfigs.end())
+      continue;
+    if (resolved->qconfig && !qconfigEquals(resolved->qconfig, entry->second))
+      return fail("the qconfig of '{0}' (from {1}) differs from the one given to prepare: only none may replace it", node.getName(),
+                  resolved->rule);
+    entry->second = resolved->qconfig;
   }
   return llvm::Error::success();
 }

@@ -1,0 +1,48 @@
+// Feeds batches to a program whose observers write into the model.
+#include "passes/calibrate/Calibrate.h"
+
+#include "backends/observe/Observer.h"
+#include "backends/runtime/Program.h"
+
+namespace qfx {
+
+static bool hasObservers(const GraphModule &model) {
+  for (const Node &node : model.getGraph().nodes())
+    if (node.is(Opcode::CallModule))
+      if (ModuleRef module = model.getModule(node); module && isObserver(*module))
+        return true;
+  return false;
+}
+
+/// Adds to each diagnostic which batch it is about.
+static llvm::Error inBatch(llvm::Error err, size_t index, size_t count) {
+  std::vector<Diagnostic> diagnostics = takeDiagnostics(std::move(err));
+  for (Diagnostic &diagnostic : diagnostics)
+    diagnostic.message += llvm::formatv(", in calibration batch {0} of {1}", index, count).str();
+  return llvm::make_error<InputError>(std::move(diagnostics));
+}
+
+llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, PassContext &context) {
+  if (batches.empty())
+    return error({}, "there are no calibration batches").code("calibrate_empty");
+  if (!hasObservers(model))
+    context.warn(error(model.getRoot().getLoc(), "the model has no observers: calibration changes nothing (prepare comes first)")
+                     .code("calibrate_unobserved")
+                     .take());
+  ProgramOptions options;
+  options.threads = static_cast<int>(context.numThreads);
+  options.observe = true;
+  auto program = Program::compile(model, options);
+  if (!program)
+    return program.takeError();
+  for (size_t i = 0; i < batches.size(); ++i) {
+    auto outputs = (*program)->run(batches[i].tensors);
+    if (!outputs)
+      return inBatch(outputs.takeError(), i, batches.size());
+    if (context.onProgress && !context.onProgress(i + 1, batches.size()))
+      return error({}, "calibration was cancelled after {0} of {1} batches", i + 1, batches.size()).code("calibrate_cancelled");
+  }
+  return llvm::Error::success();
+}
+
+} // namespace qfx
