@@ -26,7 +26,9 @@ struct Scratch {
   float *bias;
   float *multiplier;
   const uint8_t **taps;  ///< [tapGroups * tapGroup]
-  const uint8_t **lines; ///< [kernel d * kernel h] input lines of an output line, null for padding
+  const uint8_t **lines; ///< [kernel d * kernel h] lines of taps of an output line, null for padding
+  const uint8_t **sources; ///< [kernel d * kernel h] the input lines they come from
+  bool *below128;        ///< [kernel d * kernel h] every code of that input line is below 128
   uint8_t *padding;      ///< padding codes for a whole block of channels
   uint8_t *tail;         ///< [taps, paddedChannels] copies of taps at the very end of the input
   uint8_t *expanded;     ///< [lines, expandedLineBytes] input lines with channels repeated per output channel
@@ -42,6 +44,8 @@ struct Scratch {
     multiplier = take<float>(channels);
     taps = take<const uint8_t *>(weights.tapGroups() * weights.kernel->tapGroup);
     lines = take<const uint8_t *>(lineCount);
+    sources = take<const uint8_t *>(lineCount);
+    below128 = take<bool>(lineCount);
     padding = take<uint8_t>(channels);
     tail = take<uint8_t>(shape.taps() * channels);
     expandedLineBytes = plan.sizes.in[2] * shape.outChannels + weights.kernel->width;
@@ -66,6 +70,7 @@ public:
         src(src), ldsElems(ldsElems), dst(dst), lddElems(lddElems) {
     const DepthwiseKernel &kernel = *plan.weights.kernel;
     std::memset(scratch.padding, srcZeroPoint, plan.weights.paddedChannels());
+    std::fill_n(scratch.sources, shape.kernel[0] * shape.kernel[1], nullptr);
     for (int64_t c = 0; c < plan.weights.paddedChannels(); ++c) {
       bool real = c < shape.outChannels;
       int64_t at = c / kernel.width * kernel.width + depthwisePosition(kernel, c % kernel.width);
@@ -132,20 +137,35 @@ private:
     int64_t oh = line % sizes.out[1], od = line / sizes.out[1] % sizes.out[0];
     int64_t image = line / (sizes.out[1] * sizes.out[0]);
     bool whole = true;
+    tile.below128 = plan.weights.kernel->below128 && scratch.padding[0] < 128;
     int64_t i = 0;
     for (int64_t kd = 0; kd < shape.kernel[0]; ++kd)
       for (int64_t kh = 0; kh < shape.kernel[1]; ++kh, ++i) {
         int64_t d = od * shape.stride[0] - shape.padding[0] + kd * shape.dilation[0];
         int64_t h = oh * shape.stride[1] - shape.padding[1] + kh * shape.dilation[1];
         if (d < 0 || d >= sizes.in[0] || h < 0 || h >= sizes.in[1]) {
-          scratch.lines[i] = nullptr;
+          scratch.lines[i] = scratch.sources[i] = nullptr;
           whole = false;
           continue;
         }
         const uint8_t *from = src + ((image * sizes.in[0] + d) * sizes.in[1] + h) * sizes.in[2] * ldsElems;
         scratch.lines[i] = isExpanded(shape) ? expand(from, scratch.expanded + i * scratch.expandedLineBytes) : from;
+        tile.below128 = tile.below128 && isBelow128(from, i);
       }
     return whole;
+  }
+
+  /// Whether every code of the input line `from` is below 128; slot `i` remembers it, and lower slots of the next
+  /// output line, which mostly reads the same lines, ask there first.
+  bool isBelow128(const uint8_t *from, int64_t i) {
+    const int64_t lineCount = shape.kernel[0] * shape.kernel[1], before = i + shape.stride[1];
+    bool known = before < lineCount && scratch.sources[before] == from;
+    bool dense = ldsElems == shape.inChannels;
+    scratch.below128[i] = known ? scratch.below128[before]
+                                : plan.weights.kernel->below128(from, dense ? 1 : sizes.in[2],
+                                                                shape.inChannels * (dense ? sizes.in[2] : 1), ldsElems);
+    scratch.sources[i] = from;
+    return scratch.below128[i];
   }
 
   /// Repeats every channel of an input line for each of its output channels.

@@ -1,4 +1,4 @@
-// Depthwise tile of AVX2: even and odd taps as int16, so that vpmaddwd is exact for every code.
+// Depthwise tiles of AVX2: exact although vpmaddubsw adds pairs of products in saturating int16.
 #include "kernels/depthwise/DepthwiseTile.inc.h"
 
 #include "kernels/depthwise/DepthwiseAvx2Ops.inc.h"
@@ -6,16 +6,27 @@
 namespace {
 namespace depthwise {
 
+/// Codes below 128: a pair of products is at least -2*127*128, which fits int16.
+struct PairOps : Avx2Ops {
+  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const int8_t *weights) {
+    __m256i pairs = _mm256_maddubs_epi16(dwords, loadWeights(weights));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+};
+
+/// All codes: even and odd taps widened to int16.
 struct WideOps : Avx2Ops {
-  static constexpr int kGroupBytes = 8; // four s16 weights of a channel
-  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const char *weights) {
+  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const int8_t *weights) {
+    __m256i w = loadWeights(weights), evenW = _mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8);
     __m256i even = _mm256_and_si256(dwords, _mm256_set1_epi16(0xff)), odd = _mm256_srli_epi16(dwords, 8);
-    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(even, loadWeights(weights)));
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(odd, loadWeights(weights + 32)));
+    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(even, evenW));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(odd, _mm256_srai_epi16(w, 8)));
   }
 };
 
 } // namespace depthwise
 } // namespace
 
-void qfx::kernels::depthwise_u8s16s32_32x4_avx2(const DepthwiseTile &tile) { depthwise::runTile<depthwise::WideOps>(tile); }
+void qfx::kernels::depthwise_u8s8s32_32x4_avx2(const DepthwiseTile &tile) {
+  tile.below128 ? depthwise::runTile<depthwise::PairOps>(tile) : depthwise::runTile<depthwise::WideOps>(tile);
+}

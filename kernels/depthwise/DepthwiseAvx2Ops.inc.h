@@ -13,7 +13,7 @@ struct Avx2Ops {
   static QFX_INLINE Bytes loadBytes(const uint8_t *src) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(src));
   }
-  static QFX_INLINE __m256i loadWeights(const char *src) {
+  static QFX_INLINE __m256i loadWeights(const int8_t *src) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(src));
   }
   static QFX_INLINE void interleave(Bytes t0, Bytes t1, Bytes t2, Bytes t3, Bytes (&dwords)[4]) {

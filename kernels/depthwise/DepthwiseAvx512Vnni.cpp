@@ -10,7 +10,7 @@ struct Avx512Ops {
   using Bytes = __m512i;
   using Acc = __m512i;
   using Float = __m512;
-  static constexpr int kWidth = 64, kGroupBytes = 4;
+  static constexpr int kWidth = 64;
 
   static QFX_INLINE Bytes loadBytes(const uint8_t *src) { return _mm512_loadu_si512(src); }
   static QFX_INLINE void interleave(Bytes t0, Bytes t1, Bytes t2, Bytes t3, Bytes (&dwords)[4]) {
@@ -21,7 +21,7 @@ struct Avx512Ops {
     dwords[2] = _mm512_unpacklo_epi16(high01, high23);
     dwords[3] = _mm512_unpackhi_epi16(high01, high23);
   }
-  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const char *weights) {
+  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const int8_t *weights) {
     __m512i w = _mm512_loadu_si512(weights);
 #ifdef QFX_SIMDE
     return simde_mm512_dpbusd_epi32(acc, dwords, w);

@@ -7,8 +7,7 @@ namespace {
 namespace depthwise {
 
 struct VnniOps : Avx2Ops {
-  static constexpr int kGroupBytes = 4;
-  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const char *weights) {
+  static QFX_INLINE Acc dot(Acc acc, Bytes dwords, const int8_t *weights) {
 #ifdef QFX_SIMDE
     return simde_mm256_dpbusd_epi32(acc, dwords, loadWeights(weights));
 #else

@@ -5,7 +5,7 @@ namespace qfx::kernels {
 
 std::span<const DepthwiseKernel> getDepthwiseKernels() {
   static constexpr DepthwiseKernel kTable[] = {
-#define QFX_DEPTHWISE(isa, name, width, tapGroup, weightBytes) {Isa::isa, #name, width, tapGroup, weightBytes, name},
+#define QFX_DEPTHWISE(isa, name, width, tapGroup, below128) {Isa::isa, #name, width, tapGroup, below128, name},
 #include "kernels/depthwise/DepthwiseKernels.def"
   };
   return kTable;

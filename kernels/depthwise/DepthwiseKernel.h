@@ -3,6 +3,7 @@
 #define KERNELS_DEPTHWISE_DEPTHWISEKERNEL_H
 
 #include "kernels/depthwise/DepthwiseTile.h"
+#include "kernels/gemm/GemmTile.h"
 #include "kernels/isa/Isa.h"
 
 #include <span>
@@ -14,7 +15,8 @@ namespace qfx::kernels {
 struct DepthwiseKernel {
   Isa isa;
   std::string_view name;
-  int width, tapGroup, weightBytes;
+  int width, tapGroup;
+  Below128Function below128;
   DepthwiseFunction run;
 };
 

@@ -7,7 +7,7 @@ namespace qfx::kernels {
 
 static int64_t packedWeightBytes(const PackedDepthwise &packed) {
   int64_t taps = packed.tapGroups() * packed.kernel->tapGroup;
-  return (packed.paddedChannels() * taps * packed.kernel->weightBytes + 63) / 64 * 64;
+  return (packed.paddedChannels() * taps + 63) / 64 * 64;
 }
 
 static PackedDepthwise makePacked(const ConvShape &shape, const DepthwiseKernel &kernel) {
@@ -26,17 +26,11 @@ static int64_t weightIndex(const PackedDepthwise &packed, int64_t c, int64_t t) 
   const DepthwiseKernel &kernel = *packed.kernel;
   int64_t position = depthwisePosition(kernel, c % kernel.width);
   int64_t group = (c / kernel.width * packed.tapGroups() + t / kernel.tapGroup) * kernel.width * kernel.tapGroup;
-  t %= kernel.tapGroup;
-  if (kernel.weightBytes == 1)
-    return group + position * kernel.tapGroup + t;
-  int64_t lanes = kernel.width / 4, vector = position / lanes, lane = position % lanes;
-  return group + ((vector * 2 + t % 2) * lanes + lane) * 2 + t / 2;
+  return group + position * kernel.tapGroup + t % kernel.tapGroup;
 }
 
 int8_t getDepthwiseWeight(const PackedDepthwise &packed, int64_t c, int64_t t) {
-  int64_t index = weightIndex(packed, c, t);
-  return packed.kernel->weightBytes == 1 ? static_cast<const int8_t *>(packed.weights)[index]
-                                         : static_cast<int8_t>(static_cast<const int16_t *>(packed.weights)[index]);
+  return packed.weights[weightIndex(packed, c, t)];
 }
 
 PackedDepthwise packDepthwise(const ConvShape &shape, const DepthwiseKernel &kernel, const int8_t *weight,
@@ -44,24 +38,19 @@ PackedDepthwise packDepthwise(const ConvShape &shape, const DepthwiseKernel &ker
   PackedDepthwise packed = makePacked(shape, kernel);
   int64_t bytes = packedWeightBytes(packed);
   std::memset(memory, 0, bytes);
-  auto *narrow = static_cast<int8_t *>(memory);
-  auto *wide = static_cast<int16_t *>(memory);
-  auto *weightSum = reinterpret_cast<int32_t *>(narrow + bytes);
+  auto *weights = static_cast<int8_t *>(memory);
+  auto *weightSum = reinterpret_cast<int32_t *>(weights + bytes);
   const int64_t taps = shape.taps();
   for (int64_t c = 0; c < shape.outChannels; ++c) {
     int32_t sum = 0;
     for (int64_t t = 0; t < taps; ++t) {
       int8_t value = weight[c * taps + t];
-      int64_t index = weightIndex(packed, c, t);
-      if (kernel.weightBytes == 1)
-        narrow[index] = value;
-      else
-        wide[index] = value;
+      weights[weightIndex(packed, c, t)] = value;
       sum += value;
     }
     weightSum[c] = sum;
   }
-  packed.weights = memory;
+  packed.weights = weights;
   packed.weightSum = weightSum;
   return packed;
 }

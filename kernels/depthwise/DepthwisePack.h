@@ -1,9 +1,9 @@
 // Packs depthwise weights, and puts per-channel tables into the order the microkernels keep channels in.
 //
 // With tapGroup 4, byte unpacking inside 128-bit lanes leaves channel 16 l + 4 j + e of a block in vector j, lane l,
-// element e; packing the results undoes it.  Weights stand as [block][tap group][j][l][e][4 taps]; with weightBytes 2 as
-// [block][tap group][j][taps 0 and 2, then taps 1 and 3][l][e][2] in s16.  With tapGroup 1 channels keep their order:
-// [block][tap][channel].  Taps are padded to whole groups, channels to whole blocks, with zero weights.
+// element e; packing the results undoes it.  Weights stand as [block][tap group][j][l][e][4 taps].  With tapGroup 1
+// channels keep their order: [block][tap][channel].  Taps are padded to whole groups, channels to whole blocks, with
+// zero weights.
 #ifndef KERNELS_DEPTHWISE_DEPTHWISEPACK_H
 #define KERNELS_DEPTHWISE_DEPTHWISEPACK_H
 
@@ -16,7 +16,7 @@ namespace qfx::kernels {
 struct PackedDepthwise {
   ConvShape shape;
   const DepthwiseKernel *kernel = nullptr;
-  const void *weights = nullptr;
+  const int8_t *weights = nullptr;
   const int32_t *weightSum = nullptr; ///< s32 [outChannels], sum over the taps
 
   int64_t tapGroups() const { return (shape.taps() + kernel->tapGroup - 1) / kernel->tapGroup; }

@@ -10,7 +10,7 @@ using namespace qfx::kernels;
 void qfx::kernels::depthwise_u8s8s32_16x1_scalar(const DepthwiseTile &tile) {
   constexpr int kWidth = 16;
   for (int64_t first = 0; first < tile.channels; first += kWidth) {
-    const int8_t *weights = static_cast<const int8_t *>(tile.weights) + first * tile.tapGroups;
+    const int8_t *weights = tile.weights + first * tile.tapGroups;
     int64_t count = std::min<int64_t>(kWidth, tile.channels - first);
     for (int64_t pixel = 0; pixel < tile.pixels; ++pixel) {
       int32_t acc[kWidth] = {};

@@ -11,7 +11,8 @@ namespace qfx::kernels {
 struct DepthwiseTile {
   const uint8_t *const *taps; ///< [tapGroups * tapGroup] pointers to channel 0 of each tap of the first pixel
   int64_t tapGroups;
-  const void *weights;        ///< packed, DepthwisePack.h
+  const int8_t *weights;      ///< packed, DepthwisePack.h
+  bool below128;              ///< every code of the taps is below 128 (a hint, as in GemmTile)
   int64_t channels;
   int64_t pixels;
   int64_t srcStep;            ///< bytes from a pixel's tap to the next pixel's
