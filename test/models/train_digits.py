@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "export"))
 sys.path.insert(0, HERE)
 import qfx_export  # noqa: E402
 from digits_net import DigitsNet  # noqa: E402
-from qfx_export.tensors import safetensors_bytes, write_atomically  # noqa: E402
+from qfx_export.tensors import safetensors_bytes, write_together  # noqa: E402
 
 SEED = 20
 EPOCHS = 40
@@ -81,7 +81,7 @@ def run(model, batches):
 
 
 def save(tensors, folder, name):
-    write_atomically(os.path.join(folder, name + ".safetensors"), safetensors_bytes(tensors, {}))
+    write_together({os.path.join(folder, name + ".safetensors"): safetensors_bytes(tensors, {})})
 
 
 def hits(logits, labels, k):

@@ -13,7 +13,7 @@ sys.path[:0] = [
     os.path.join(ROOT, "test", "models"),
 ]
 from export_torchvision import seeded_network, stated_data  # noqa: E402
-from qfx_export.tensors import add_tensor, safetensors_bytes, write_atomically  # noqa: E402
+from qfx_export.tensors import add_tensor, safetensors_bytes, write_together  # noqa: E402
 
 warnings.filterwarnings("ignore")
 
@@ -108,7 +108,7 @@ def save_tensors(path, tensors):
     entries, metadata = {}, {}
     for name, tensor in tensors.items():
         add_tensor(entries, metadata, name, tensor)
-    write_atomically(path, safetensors_bytes(entries, metadata))
+    write_together({path: safetensors_bytes(entries, metadata)})
 
 
 def load_digits_net():

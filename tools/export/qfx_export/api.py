@@ -10,11 +10,11 @@ import torch
 import torch.fx
 
 from .aten import export_aten
-from .errors import ExportError
+from .errors import ExportError, ForeignFunctionError
 from .inputs import Batch, as_call, calibration_tensors, match_placeholders
-from .tensors import safetensors_bytes, write_atomically
+from .tensors import safetensors_bytes, write_together
 from .tracer import Scope, trace as trace_fx
-from .writer import ModelWriter
+from .writer import ModelWriter, Written
 
 
 class ExportResult(NamedTuple):
@@ -47,7 +47,8 @@ def export(
     calibration     batches of the same forms.
     dynamic_batch   prints dimension 0 of the inputs as N, if the model runs with another batch too (a warning when it
                     does not, and fixed sizes).
-    trace           'fx', 'export' (torch.export, ATen operators) or 'auto': fx, and export where fx cannot follow.
+    trace           'fx', 'export' (torch.export, ATen operators) or 'auto': fx, and export where fx cannot follow or
+                    meets a function outside the library.
     concrete_args, leaf_names, leaf_classes   as in torch.fx.Tracer and as further leaves (fx only).
     Raises ExportError, naming the place and a way out; files that were there stay as they were then.
     """
@@ -55,25 +56,33 @@ def export(
         raise ValueError("trace is one of 'auto', 'fx', 'export', got %r" % (trace,))
     if not isinstance(model, torch.nn.Module):
         raise ExportError("expected an nn.Module, got a %s" % type(model).__name__)
-    graph_module, scopes, symbolic = _graph_of(
-        model, example_inputs, trace, dynamic_batch, concrete_args, leaf_names, leaf_classes)
-    values = match_placeholders(graph_module.graph, example_inputs, "example_inputs")
-    batch_size = _batch_size(example_inputs)
-    if dynamic_batch and symbolic is None:
-        symbolic = _runs_with_another_batch(graph_module, values, batch_size)
     stem = path[: -len(".qfx")] if path.endswith(".qfx") else path
     weights_path, calibration_path = stem + ".safetensors", stem + ".calib.safetensors"
-    writer = ModelWriter(graph_module, scopes, values, batch_size if dynamic_batch and symbolic else None,
-                         model)
-    written = writer.write(os.path.basename(weights_path))
+
+    def written_by(how: str) -> Tuple[torch.fx.GraphModule, Written]:
+        graph_module, scopes, symbolic = _graph_of(
+            model, example_inputs, how, dynamic_batch, concrete_args, leaf_names, leaf_classes)
+        values = match_placeholders(graph_module.graph, example_inputs, "example_inputs")
+        batch_size = _batch_size(example_inputs)
+        if dynamic_batch and symbolic is None:
+            symbolic = _runs_with_another_batch(graph_module, values, batch_size)
+        writer = ModelWriter(graph_module, scopes, values, batch_size if dynamic_batch and symbolic else None, model)
+        return graph_module, writer.write(os.path.basename(weights_path))
+
+    try:
+        graph_module, written = written_by(trace)
+    except ForeignFunctionError as error:
+        if trace != "auto":
+            raise
+        warnings.warn("%s; the model is written as torch.export sees it" % error, stacklevel=2)
+        graph_module, written = written_by("export")
     files: Dict[str, bytes] = {}
     if written.tensors:
         files[weights_path] = safetensors_bytes(written.tensors, written.metadata)
     if calibration is not None:
         files[calibration_path] = safetensors_bytes(calibration_tensors(graph_module.graph, calibration), {})
     files[stem + ".qfx"] = written.text.encode()
-    for name, data in files.items():
-        write_atomically(name, data)
+    write_together(files)
     return ExportResult(
         stem + ".qfx", weights_path if written.tensors else None,
         calibration_path if calibration is not None else None, graph_module)

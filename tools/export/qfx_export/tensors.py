@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Dict
+from typing import Dict, List, Mapping, Tuple
 
 import torch
 from safetensors.torch import save as serialize
@@ -41,20 +41,27 @@ def add_tensor(entries: Dict[str, torch.Tensor], metadata: Dict[str, str], key: 
     metadata[key] = description
 
 
-def write_atomically(path: str, data: bytes) -> None:
-    """Writes a file so that at `path` there is either the old content or the whole new one."""
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(prefix=".qfx-export-", dir=folder)
+def write_together(files: Mapping[str, bytes]) -> None:
+    """Writes several files so that a failure leaves all of them as they were: each goes to a temporary neighbour first
+    and the renames come last."""
+    umask = os.umask(0)
+    os.umask(umask)
+    temporaries: List[Tuple[str, str]] = []
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        for path, data in files.items():
+            if os.path.isdir(path):
+                raise IsADirectoryError("'%s' is a folder" % path)
+            handle, temporary = tempfile.mkstemp(prefix=".qfx-export-", dir=os.path.dirname(os.path.abspath(path)))
+            temporaries.append((temporary, path))
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(temporary, 0o666 & ~umask)
+        while temporaries:
+            os.replace(*temporaries[0])
+            temporaries.pop(0)
+    finally:
+        for temporary, _ in temporaries:
+            os.unlink(temporary)
 
 
 def safetensors_bytes(entries: Dict[str, torch.Tensor], metadata: Dict[str, str]) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Callable
 import torch
 import torch.fx
 
-from .errors import ExportError
+from .errors import ExportError, ForeignFunctionError
 
 DTYPE_NAMES = {
     torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64",
@@ -99,7 +99,7 @@ def class_name(cls: type) -> str:
     return "%s.%s" % (cls.__module__, qualified)
 
 
-_KNOWN_FUNCTION_ROOTS = ("torch", "operator", "builtins", "math", "torchvision")
+_LIBRARY = ("torch.", "operator.", "builtins.", "math.", "torchvision.ops.")
 
 
 def target_name(target: Callable, where: str) -> str:
@@ -117,9 +117,9 @@ def target_name(target: Callable, where: str) -> str:
             name = torch.fx.node._get_qualified_name(target)
     except Exception as error:
         raise ExportError("%s calls %r, which has no qualified name (%s)" % (where, target, error)) from error
-    if name.split(".")[0] not in _KNOWN_FUNCTION_ROOTS:
-        raise ExportError(
-            "%s calls the function '%s', which is not of PyTorch's library; qfx runs library operators only. Do not "
-            "torch.fx.wrap it (tracing then goes through it), or write it with torch operators" % (where, name)
+    if not name.startswith(_LIBRARY):
+        raise ForeignFunctionError(
+            "%s calls the function '%s', which is not of PyTorch's library; qfx runs library operators only. Use "
+            "trace='export', which sees through it, or do not torch.fx.wrap it" % (where, name)
         )
     return name

@@ -285,6 +285,14 @@ class ErrorTest(Case):
         self.check("calibration batch 1: no value for the input 'y'", M(), (torch.ones(1), torch.ones(1)),
                    calibration=[{"x": torch.ones(1), "y": torch.ones(1)}, {"x": torch.ones(1)}])
 
+    def test_unwritable_file_leaves_the_others_alone(self):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2)).eval()
+        os.mkdir(os.path.join(self.folder, "m.qfx"))
+        for path in ("m.qfx", os.path.join("missing", "m.qfx")):
+            with self.assertRaises(OSError):
+                qfx_export.export(model, torch.ones(1, 2), os.path.join(self.folder, path), [torch.ones(1, 2)])
+        self.assertEqual(os.listdir(self.folder), ["m.qfx"])
+
     def test_foreign_function(self):
         def mine(x):
             return x
@@ -293,7 +301,10 @@ class ErrorTest(Case):
         x = graph.placeholder("x")
         graph.output(graph.call_function(mine, (x,)))
         model = torch.fx.GraphModule(torch.nn.Module(), graph)
-        self.check("not of PyTorch's library", model, torch.ones(1))
+        self.check("not of PyTorch's library", model, torch.ones(1), trace="fx")
+        with self.assertWarnsRegex(UserWarning, "written as torch.export sees it"):
+            text, _ = self.export(model, torch.ones(1))
+        self.assertIn("return %x", text)
 
 
 if __name__ == "__main__":
