@@ -11,23 +11,23 @@ namespace qfx::kernels {
 
 static int64_t roundUp64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-int64_t getPackedConvBytes(const ConvShape &shape, Isa isa) {
+int64_t getPackedConvBytes(const ConvShape &shape, const ConvKernels &kernels) {
   if (shape.isDepthwise())
-    return getPackedDepthwiseBytes(shape, selectDepthwise(isa));
-  int64_t group = getPackedGemmBytes(selectGemm(isa), shape.groupOutChannels(), shape.reduction());
+    return getPackedDepthwiseBytes(shape, *kernels.depthwise);
+  int64_t group = getPackedGemmBytes(*kernels.gemm, shape.groupOutChannels(), shape.reduction());
   return shape.groups * group + roundUp64(shape.outChannels * sizeof(int32_t));
 }
 
-PackedConv packConv(const ConvShape &shape, Isa isa, const int8_t *weight, void *memory) {
+PackedConv packConv(const ConvShape &shape, const ConvKernels &kernels, const int8_t *weight, void *memory) {
   PackedConv packed;
   packed.shape = shape;
   packed.memory = memory;
   if (shape.isDepthwise()) {
-    packed.depthwise = packDepthwise(shape, selectDepthwise(isa), weight, memory);
+    packed.depthwise = packDepthwise(shape, *kernels.depthwise, weight, memory);
     packed.weightSum = packed.depthwise.weightSum;
     return packed;
   }
-  packed.gemm = &selectGemm(isa);
+  packed.gemm = kernels.gemm;
   packed.groupBytes = getPackedGemmBytes(*packed.gemm, shape.groupOutChannels(), shape.reduction());
   auto *weightSum = reinterpret_cast<int32_t *>(static_cast<char *>(memory) + shape.groups * packed.groupBytes);
   packed.weightSum = weightSum;

@@ -13,6 +13,15 @@
 
 namespace qfx::kernels {
 
+/// The table rows a convolution runs on.
+struct ConvKernels {
+  const GemmKernel *gemm = nullptr;
+  const DepthwiseKernel *depthwise = nullptr;
+};
+
+/// The rows to use under `isa`.  Ask once, when a graph is prepared.
+inline ConvKernels selectConv(Isa isa) { return {&selectGemm(isa), &selectDepthwise(isa)}; }
+
 /// Packed weights; the arrays lie in the memory given to packConv.
 struct PackedConv {
   ConvShape shape;
@@ -29,11 +38,11 @@ struct PackedConv {
 };
 
 /// Bytes that packConv writes (64-byte aligned memory).
-int64_t getPackedConvBytes(const ConvShape &shape, Isa isa);
+int64_t getPackedConvBytes(const ConvShape &shape, const ConvKernels &kernels);
 
-/// Packs for the kernels of `isa`.
+/// Packs for `kernels`.
 /// \param weight  s8 [outChannels, inChannels / groups, kernel d, h, w], row-major.
-PackedConv packConv(const ConvShape &shape, Isa isa, const int8_t *weight, void *memory);
+PackedConv packConv(const ConvShape &shape, const ConvKernels &kernels, const int8_t *weight, void *memory);
 
 /// One input size of a packed convolution, cut into units of work.
 struct ConvPlan {

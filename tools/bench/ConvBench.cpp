@@ -15,8 +15,8 @@ static Timing timeConv(Isa isa, const Layer &layer, const Options &options, int 
   const int64_t in[3] = {1, layer.size, layer.size};
   Buffer src = makeCodes(layer.size * layer.size * shape.inChannels, options.fullRange);
   Buffer weights = makeWeights(shape.outChannels * shape.reduction());
-  Buffer packedMemory = allocate(getPackedConvBytes(shape, isa)), tables = allocate(getRequantBytes(shape.outChannels));
-  PackedConv packed = packConv(shape, isa, reinterpret_cast<const int8_t *>(weights.get()), packedMemory.get());
+  Buffer packedMemory = allocate(getPackedConvBytes(shape, selectConv(isa))), tables = allocate(getRequantBytes(shape.outChannels));
+  PackedConv packed = packConv(shape, selectConv(isa), reinterpret_cast<const int8_t *>(weights.get()), packedMemory.get());
   std::vector<double> weightScale(shape.outChannels, 0.01);
   RequantSpec spec;
   spec.channels = shape.outChannels;

@@ -2,6 +2,7 @@
 #include "Catch.h"
 #include "kernels/conv/Conv.h"
 #include "kernels/int8/Int8Cases.h"
+#include "kernels/int8/TestedRows.h"
 
 using namespace qfx::kernels;
 using namespace qfx::test;
@@ -46,11 +47,11 @@ struct ConvProblem {
   }
 };
 
-void check(const ConvProblem &problem, Isa isa, int threads) {
+void check(const ConvProblem &problem, const ConvKernels &kernels, int threads) {
   const ConvShape &shape = problem.shape;
   const ConvSizes &sizes = problem.sizes;
-  Memory packedMemory(getPackedConvBytes(shape, isa));
-  PackedConv packed = packConv(shape, isa, problem.weight.data(), packedMemory.data());
+  Memory packedMemory(getPackedConvBytes(shape, kernels));
+  PackedConv packed = packConv(shape, kernels, problem.weight.data(), packedMemory.data());
   Memory tables(getRequantBytes(shape.outChannels));
   RequantParams params = prepareRequant(problem.scales->spec, packed.weightSum, tables.data());
   ConvPlan plan = planConv(packed, sizes.batch, sizes.in, threads);
@@ -74,7 +75,7 @@ void check(const ConvProblem &problem, Isa isa, int threads) {
                     ? expectedCode(problem.scales->spec, o, problem.accumulator(image, {d, h, w}, o))
                     : 77;
             if (out[o] != expected) {
-              INFO(getIsaName(isa) << " ic " << shape.inChannels << " oc " << shape.outChannels << " groups "
+              INFO(kernels.gemm->name << " ic " << shape.inChannels << " oc " << shape.outChannels << " groups "
                                    << shape.groups << " kernel " << shape.kernel[1] << "x" << shape.kernel[2] << " at "
                                    << d << "," << h << "," << w << " channel " << o);
               REQUIRE(int(out[o]) == expected);
@@ -82,10 +83,9 @@ void check(const ConvProblem &problem, Isa isa, int threads) {
           }
 }
 
-template <class Check> void forEachIsa(Check check) {
-  for (Isa isa : {Isa::Scalar, Isa::Avx2, Isa::AvxVnni, Isa::Avx512Vnni, Isa::NeonDot})
-    if (isIsaSupported(isa))
-      check(isa);
+template <class Check> void forEachRow(Check check) {
+  for (const ConvKernels &kernels : getTestedRows())
+    check(kernels);
 }
 
 ConvShape makeShape(int64_t ic, int64_t oc, int64_t groups, int64_t kernel, int64_t stride, int64_t padding,
@@ -115,7 +115,7 @@ ScaleOptions optionsOf(uint32_t seed) {
 } // namespace
 
 TEST_CASE("conv2d over kernels, strides, paddings, dilations and groups", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     uint32_t seed = 1;
     for (int64_t kernel : {1, 2, 3, 5})
       for (int64_t stride : {1, 2, 3})
@@ -126,35 +126,35 @@ TEST_CASE("conv2d over kernels, strides, paddings, dilations and groups", "[conv
               int64_t in[3] = {1, 9, 10};
               ConvProblem problem(seed, makeShape(8, 12, groups, kernel, stride, padding, dilation), 2, in, codes,
                                   optionsOf(seed), seed % 2 * 5);
-              check(problem, isa, 1 + seed % 3);
+              check(problem, kernels, 1 + seed % 3);
               ++seed;
             }
   });
 }
 
 TEST_CASE("conv2d over channel counts", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     uint32_t seed = 1;
     for (int64_t ic : {1, 3, 4, 7, 16, 33})
       for (int64_t oc : {1, 5, 16, 17, 64, 72})
         for (int64_t kernel : {1, 3}) {
           int64_t in[3] = {1, 6, 7};
           check(ConvProblem(seed, makeShape(ic, oc, 1, kernel, 1, kernel / 2, 1), 1, in, Codes::Any, optionsOf(seed)),
-                isa, 1);
+                kernels, 1);
           ++seed;
         }
   });
 }
 
 TEST_CASE("first layer: 3 channels, 7x7, stride 2", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     int64_t in[3] = {1, 23, 26};
-    check(ConvProblem(3, makeShape(3, 64, 1, 7, 2, 3, 1), 1, in, Codes::Below128, optionsOf(3)), isa, 2);
+    check(ConvProblem(3, makeShape(3, 64, 1, 7, 2, 3, 1), 1, in, Codes::Below128, optionsOf(3)), kernels, 2);
   });
 }
 
 TEST_CASE("depthwise over kernels, strides, paddings, dilations and channels", "[depthwise]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     uint32_t seed = 1;
     for (int64_t channels : {2, 8, 15, 16, 24, 32, 33, 58, 64, 72, 96, 130})
       for (int64_t kernel : {1, 3, 5})
@@ -165,57 +165,57 @@ TEST_CASE("depthwise over kernels, strides, paddings, dilations and channels", "
               Codes codes = seed % 3 == 0 ? Codes::Extreme : Codes::Any;
               check(ConvProblem(seed, makeShape(channels, channels, channels, kernel, stride, padding, dilation), 2,
                                 in, codes, optionsOf(seed), seed % 2 * 7),
-                    isa, 1 + seed % 2);
+                    kernels, 1 + seed % 2);
               ++seed;
             }
   });
 }
 
 TEST_CASE("depthwise with several output channels per input channel", "[depthwise]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     uint32_t seed = 1;
     for (int64_t channels : {2, 3, 17, 40})
       for (int64_t multiplier : {2, 3}) {
         int64_t in[3] = {1, 6, 5};
         check(ConvProblem(seed, makeShape(channels, channels * multiplier, channels, 3, 1, 1, 1), 2, in, Codes::Any,
                           optionsOf(seed)),
-              isa, 1);
+              kernels, 1);
         ++seed;
       }
   });
 }
 
 TEST_CASE("1-d and 3-d convolution", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     ConvShape line = makeShape(6, 10, 2, 1, 1, 0, 1);
     line.kernel[2] = 4;
     line.stride[2] = 2;
     line.padding[2] = 3;
     int64_t length[3] = {1, 1, 17};
-    check(ConvProblem(1, line, 3, length, Codes::Any, optionsOf(1)), isa, 2);
+    check(ConvProblem(1, line, 3, length, Codes::Any, optionsOf(1)), kernels, 2);
     for (int64_t groups : {1, 6}) {
       ConvShape volume = makeShape(6, 12, groups, 3, 1, 1, 1);
       volume.kernel[0] = 2;
       volume.stride[0] = 2;
       volume.padding[0] = 1;
       int64_t size[3] = {4, 5, 6};
-      check(ConvProblem(2, volume, 2, size, Codes::Any, optionsOf(2)), isa, 2);
+      check(ConvProblem(2, volume, 2, size, Codes::Any, optionsOf(2)), kernels, 2);
     }
   });
 }
 
 TEST_CASE("an input smaller than the padding, and an empty batch", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     int64_t in[3] = {1, 1, 1};
-    check(ConvProblem(1, makeShape(4, 6, 1, 5, 1, 4, 1), 1, in, Codes::Any, optionsOf(1)), isa, 1);
-    check(ConvProblem(1, makeShape(4, 4, 4, 5, 1, 4, 1), 1, in, Codes::Any, optionsOf(1)), isa, 1);
-    check(ConvProblem(1, makeShape(4, 6, 1, 3, 1, 1, 1), 0, in, Codes::Any, optionsOf(1)), isa, 1);
-    check(ConvProblem(1, makeShape(4, 4, 4, 3, 1, 1, 1), 0, in, Codes::Any, optionsOf(1)), isa, 1);
+    check(ConvProblem(1, makeShape(4, 6, 1, 5, 1, 4, 1), 1, in, Codes::Any, optionsOf(1)), kernels, 1);
+    check(ConvProblem(1, makeShape(4, 4, 4, 5, 1, 4, 1), 1, in, Codes::Any, optionsOf(1)), kernels, 1);
+    check(ConvProblem(1, makeShape(4, 6, 1, 3, 1, 1, 1), 0, in, Codes::Any, optionsOf(1)), kernels, 1);
+    check(ConvProblem(1, makeShape(4, 4, 4, 3, 1, 1, 1), 0, in, Codes::Any, optionsOf(1)), kernels, 1);
   });
 }
 
 TEST_CASE("known trap B87: padding is the zero point", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     int64_t in[3] = {1, 3, 3};
     ConvProblem problem(1, makeShape(1, 1, 1, 3, 1, 1, 1), 1, in, Codes::Any, {});
     std::fill(problem.src.begin(), problem.src.end(), 101); // real 1 with scale 1, zero point 100
@@ -227,8 +227,8 @@ TEST_CASE("known trap B87: padding is the zero point", "[conv]") {
     spec.dstZeroPoint = 0;
     spec.weightScale = &one;
     spec.bias = nullptr;
-    Memory packedMemory(getPackedConvBytes(problem.shape, isa)), tables(getRequantBytes(1));
-    PackedConv packed = packConv(problem.shape, isa, problem.weight.data(), packedMemory.data());
+    Memory packedMemory(getPackedConvBytes(problem.shape, kernels)), tables(getRequantBytes(1));
+    PackedConv packed = packConv(problem.shape, kernels, problem.weight.data(), packedMemory.data());
     RequantParams params = prepareRequant(spec, packed.weightSum, tables.data());
     ConvPlan plan = planConv(packed, 1, in, 1);
     Memory scratch(getConvScratchBytes(plan));
@@ -240,13 +240,13 @@ TEST_CASE("known trap B87: padding is the zero point", "[conv]") {
 }
 
 TEST_CASE("known trap B71: a convolution with more products than int32 holds", "[conv]") {
-  forEachIsa([](Isa isa) {
+  forEachRow([](const ConvKernels &kernels) {
     int64_t in[3] = {1, 3, 3};
     ConvProblem problem(1, makeShape(7400, 3, 1, 3, 1, 1, 1), 1, in, Codes::Any, {});
     std::fill(problem.src.begin(), problem.src.end(), 255);
     std::fill(problem.weight.begin(), problem.weight.end(), 127);
     problem.scales->spec.srcZeroPoint = 0;
     problem.scales->spec.dstScale = problem.scales->spec.srcScale * 0.01 * 66600 * 255 * 127 / 200;
-    check(problem, isa, 1);
+    check(problem, kernels, 1);
   });
 }
