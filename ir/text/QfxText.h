@@ -35,6 +35,9 @@ llvm::Expected<GraphModule> parseQfx(std::shared_ptr<const SourceText> source, c
 /// Reads and parses a file, or stdin for "-".  `file_read` if it cannot be read.
 llvm::Expected<GraphModule> loadModel(llvm::StringRef path, const LoadOptions &options = {});
 
+/// Parses `TYPE = INIT` (`f32[1, 3] = random(seed=7)`), what a tensor line has after its path.  `name` stands in messages.
+llvm::Expected<Tensor> parseTensorText(llvm::StringRef text, llvm::StringRef name);
+
 struct PrintOptions {
   /// What stands for a tensor of more than `maxInlineElements` elements.
   enum class Large : uint8_t {
