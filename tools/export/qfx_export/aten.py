@@ -9,6 +9,7 @@ import torch.fx
 import torch.utils._pytree as pytree
 
 from .errors import ExportError
+from .functional import make_functional
 
 
 def _dynamic_shapes(value: Any, batch: Any, batch_size: int) -> Any:
@@ -37,7 +38,7 @@ def export_aten(
 ) -> Tuple[torch.fx.GraphModule, bool]:
     """Runs torch.export without decompositions and returns (graph module, whether the batch is symbolic).
 
-    Placeholders come first; parameters, buffers and lifted constants are get_attr nodes, functions ATen overloads.
+    Placeholders come first; parameters, buffers and lifted constants are get_attr nodes, functions ATen overloads, in-place ones made functional.
     Inputs stand flat in the order of the pytree, the output has its original nesting.
     """
     if not hasattr(torch, "export"):
@@ -109,6 +110,7 @@ def _plain_graph(program: "torch.export.ExportedProgram") -> torch.fx.GraphModul
     flat = list(output.args[0])
     if spec is not None and len(flat) == spec.num_leaves:
         output.args = (pytree.tree_unflatten(flat, spec),)
+    make_functional(graph)
     graph.set_codegen(torch.fx.graph.CodeGen())
     for node in graph.nodes:
         node.type = None
