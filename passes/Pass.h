@@ -3,8 +3,10 @@
 #define PASSES_PASS_H
 
 #include "backends/config/BackendConfig.h"
+#include "backends/config/QConfigMapping.h"
 #include "ir/Diagnostics.h"
 #include "ir/GraphModule.h"
+#include "ir/weights/InputSet.h"
 
 #include "llvm/Support/Error.h"
 
@@ -30,6 +32,12 @@ struct PassContext {
   BackendConfig backend{"native"};
   /// x86 | fbgemm | onednn | qnnpack: output stage and reduce_range of dynamic quantization (workflow 6).
   std::string engine = "x86";
+  /// What prepare applies.  Unset: the default mapping of the backend (getQConfigMapping).
+  std::optional<QConfigMapping> qconfigMapping;
+  /// A mapping given to convert may only switch quantization off (workflow 2.5).
+  std::optional<QConfigMapping> convertQConfigMapping;
+  /// What calibrate runs, in order.
+  std::vector<InputBatch> calibrationData;
   bool strict = false;            ///< every fallback to float is an error
   bool allowUnmatched = false;    ///< rules that match nothing warn instead of failing
   bool allowUncalibrated = false; ///< observers without data warn instead of failing
@@ -44,6 +52,10 @@ struct PassContext {
   llvm::Error missed(llvm::StringRef pass, const Node &node, std::string requested, Diagnostic why) const;
   void applied(llvm::StringRef pass, const Node &node, std::string message) const;
 };
+
+/// context.qconfigMapping, else the default one: of the built-in backend of that name (native: x86's; executorch: the symmetric qnnpack
+/// mapping); for any other backend an error that asks for a mapping.
+llvm::Expected<QConfigMapping> getQConfigMapping(const PassContext &context, bool isQat);
 
 /// A pass is a pure function of (model, context, options).  `run` tells whether the model changed.
 class Pass {

@@ -3,6 +3,7 @@
 
 #include "backends/observe/Observer.h"
 #include "backends/runtime/Program.h"
+#include "passes/PassRegistry.h"
 
 namespace qfx {
 
@@ -44,5 +45,17 @@ llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, Pa
   }
   return llvm::Error::success();
 }
+
+namespace {
+struct CalibratePass final : Pass {
+  llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
+    if (llvm::Error err = calibrate(model, context.calibrationData, context))
+      return err;
+    return true;
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> createCalibrate(const PassOptions &) { return std::make_unique<CalibratePass>(); }
 
 } // namespace qfx

@@ -4,6 +4,7 @@
 
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
+#include "passes/PassRegistry.h"
 #include "passes/config/QConfigResolver.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -129,5 +130,17 @@ llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options
   state.prepared.store(model);
   return llvm::Error::success();
 }
+
+namespace {
+struct ConvertToReferencePass final : Pass {
+  llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
+    if (llvm::Error err = convertToReference(model, {context.convertQConfigMapping}, context))
+      return err;
+    return true;
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> createConvertToReference(const PassOptions &) { return std::make_unique<ConvertToReferencePass>(); }
 
 } // namespace qfx

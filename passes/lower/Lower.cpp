@@ -3,6 +3,7 @@
 
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
+#include "passes/PassRegistry.h"
 #include "passes/lower/LowerDetail.h"
 
 namespace qfx {
@@ -142,5 +143,17 @@ llvm::Error lower(GraphModule &model, PassContext &context) {
   model.setMeta("engine", Argument(context.engine));
   return llvm::Error::success();
 }
+
+namespace {
+struct LowerPass final : Pass {
+  llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
+    if (llvm::Error err = lower(model, context))
+      return err;
+    return true;
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> createLower(const PassOptions &) { return std::make_unique<LowerPass>(); }
 
 } // namespace qfx
