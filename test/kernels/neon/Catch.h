@@ -1,0 +1,44 @@
+// The few words of Catch2 that the int8 tests use, for the cross-compiled check, which has no Catch2 library.
+#ifndef TEST_KERNELS_NEON_CATCH_H
+#define TEST_KERNELS_NEON_CATCH_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace qfx::test {
+
+struct NamedTest {
+  const char *name;
+  void (*run)();
+};
+
+inline std::vector<NamedTest> &getTests() {
+  static std::vector<NamedTest> tests;
+  return tests;
+}
+
+struct Registration {
+  Registration(const char *name, void (*run)()) { getTests().push_back({name, run}); }
+};
+
+inline void require(bool good, const char *condition, const char *file, int line) {
+  if (good)
+    return;
+  std::fprintf(stderr, "%s:%d: failed: %s\n", file, line, condition);
+  std::exit(1);
+}
+
+} // namespace qfx::test
+
+#define QFX_JOIN2(a, b) a##b
+#define QFX_JOIN(a, b) QFX_JOIN2(a, b)
+#define TEST_CASE(name, tags)                                                                                          \
+  static void QFX_JOIN(test, __LINE__)();                                                                              \
+  static qfx::test::Registration QFX_JOIN(registration, __LINE__)(name, QFX_JOIN(test, __LINE__));                     \
+  static void QFX_JOIN(test, __LINE__)()
+#define REQUIRE(...) qfx::test::require((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define CHECK(...) REQUIRE(__VA_ARGS__)
+#define INFO(...)
+
+#endif // TEST_KERNELS_NEON_CATCH_H
