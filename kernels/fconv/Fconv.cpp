@@ -62,19 +62,38 @@ static void gatherPointers(const SgemmKernel &kernel, const ConvShape &shape, co
   }
 }
 
+/// Copies the taps of one row of one pixel: n channels each, zeros in the padding.
+static void gatherTaps(const ConvShape &shape, const ConvSizes &sizes, const FconvArgs &args, int64_t firstPixel,
+                       int64_t column, int64_t firstChannel, int64_t channels, float *dst) {
+  const int64_t taps = shape.kernel[2], step = shape.dilation[2];
+  if (firstPixel < 0) {
+    std::fill_n(dst, taps * channels, 0.0f);
+    return;
+  }
+  const int64_t left = column < 0 ? std::min(taps, (-column + step - 1) / step) : 0;
+  const int64_t width = sizes.in[2] - column; // columns from the first tap to the right edge
+  const int64_t right = std::clamp<int64_t>(width > 0 ? (width + step - 1) / step : 0, left, taps);
+  std::fill_n(dst, left * channels, 0.0f);
+  const float *src = args.src + (firstPixel + std::max<int64_t>(column + left * step, 0)) * args.srcStride + firstChannel;
+  if (step * args.srcStride == channels) // neighbouring taps lie side by side
+    std::copy_n(src, (right - left) * channels, dst + left * channels);
+  else
+    for (int64_t t = left; t < right; ++t, src += step * args.srcStride)
+      for (int64_t c = 0; c < channels; ++c)
+        dst[t * channels + c] = src[c];
+  std::fill_n(dst + right * channels, (taps - right) * channels, 0.0f);
+}
+
 /// Copies the taps of `count` pixels of one group into dense rows of K floats; \returns the cursor behind them.
-static ConvCursor gatherRows(const ConvShape &shape, const FconvArgs &args, ConvCursor cursor, int64_t count,
-                             int64_t firstChannel, float *rows) {
-  const int64_t channels = shape.groupInChannels();
-  for (int64_t i = 0; i < count; ++i, cursor.next())
-    cursor.forTaps(shape, [&](int64_t, int64_t pixel) {
-      if (pixel < 0)
-        std::fill_n(rows, channels, 0.0f);
-      else
-        for (int64_t c = 0; c < channels; ++c)
-          rows[c] = args.src[pixel * args.srcStride + firstChannel + c];
-      rows += channels;
+static ConvCursor gatherRows(const ConvShape &shape, const ConvSizes &sizes, const FconvArgs &args, ConvCursor cursor,
+                             int64_t count, int64_t firstChannel, float *rows) {
+  const int64_t channels = shape.groupInChannels(), depth = shape.reduction();
+  for (int64_t i = 0; i < count; ++i, cursor.next(), rows += depth) {
+    const int64_t column = cursor.getColumn(shape);
+    cursor.forTapRows(shape, [&](int64_t tap, int64_t first) {
+      gatherTaps(shape, sizes, args, first, column, firstChannel, channels, rows + tap * channels);
     });
+  }
   return cursor;
 }
 
@@ -105,7 +124,7 @@ void fconv(const SgemmKernel &kernel, const ConvShape &shape, const ConvSizes &s
       if (direct)
         rows.offset = group * channels;
       else
-        cursor = gatherRows(shape, args, blockStart, count, group * channels, floats);
+        cursor = gatherRows(shape, sizes, args, blockStart, count, group * channels, floats);
       SgemmArgs part = {outputs, depth, nullptr, 0, args.packed + group * packedSize,
                         args.bias ? args.bias + group * outputs : nullptr, args.lo, args.hi,
                         args.dst + pixel * args.dstStride + group * outputs, args.dstStride};
