@@ -1,0 +1,251 @@
+// qfx-opt: reads a model, runs passes over it, writes the result.
+#include "backends/config/BackendConfigJson.h"
+#include "ir/Text.h"
+#include "ir/emit/Emit.h"
+#include "ir/text/QfxText.h"
+#include "ir/verify/Verifier.h"
+#include "ir/weights/MappedFile.h"
+#include "passes/PassManager.h"
+#include "tools/common/Tool.h"
+#include "tools/opt/Instrumentation.h"
+#include "tools/opt/Lists.h"
+#include "tools/opt/OptFlags.h"
+#include "tools/opt/VerifyDiagnostics.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace qfx;
+using namespace qfx::tool;
+
+static constexpr llvm::StringLiteral kTool = "qfx-opt";
+
+/// Workflow 6: the engine follows the backend's name unless --engine says otherwise.
+static std::string getDefaultEngine(llvm::StringRef backend) {
+  for (llvm::StringRef engine : {"fbgemm", "x86", "qnnpack", "onednn"})
+    if (backend == engine)
+      return backend.str();
+  return backend == "executorch" ? "qnnpack" : "x86";
+}
+
+static llvm::Expected<PassContext> makeContext(const OptFlags &flags, DiagnosticSink &sink) {
+  PassContext context;
+  std::vector<Diagnostic> warnings;
+  auto backend = loadBackendConfig(flags.backend, warnings);
+  for (const Diagnostic &warning : warnings)
+    sink.add(warning);
+  if (!backend)
+    return backend.takeError();
+  context.backend = std::move(*backend);
+  context.engine = flags.engine.empty() ? getDefaultEngine(context.backend.getName()) : flags.engine.getValue();
+  static constexpr llvm::StringLiteral kEngines[] = {"x86", "fbgemm", "onednn", "qnnpack"};
+  if (!llvm::is_contained(kEngines, context.engine))
+    return error({}, "--engine is one of x86, fbgemm, onednn, qnnpack, got '{0}'", context.engine).code("usage");
+  if (!flags.qconfig.empty()) {
+    auto mapping = loadQConfigMapping(flags.qconfig);
+    if (!mapping)
+      return mapping.takeError();
+    context.qconfigMapping = std::move(*mapping);
+  }
+  for (const std::string &path : flags.calibrate) {
+    auto batches = loadInputs(path);
+    if (!batches)
+      return batches.takeError();
+    context.calibrationData.insert(context.calibrationData.end(), batches->begin(), batches->end());
+  }
+  context.strict = flags.strict;
+  context.allowUnmatched = flags.allowUnmatched;
+  context.allowUncalibrated = flags.allowUncalibrated;
+  context.numThreads = std::max(1u, flags.threads.getValue());
+  context.onWarning = [&sink](const Diagnostic &warning) { sink.add(warning); };
+  bool wantsMissed = flags.remarks.getNumOccurrences() && flags.remarks != "applied";
+  bool wantsApplied = flags.remarks == "applied" || flags.remarks == "all";
+  context.onRemark = [&sink, wantsMissed, wantsApplied](const Remark &remark) {
+    if (remark.kind == Remark::Kind::Missed ? !wantsMissed : !wantsApplied)
+      return;
+    Diagnostic shown = remark.diagnostic;
+    shown.severity = Severity::Remark;
+    shown.message = "[" + remark.pass + "] " + shown.message;
+    sink.add(shown);
+  };
+  return context;
+}
+
+static llvm::Error writeResult(const OptFlags &flags, const GraphModule &model) {
+  auto form = parseEmitForm(flags.emitForm);
+  assert(form && "checked with the command line");
+  bool toStdout = flags.output == "-";
+  if (*form == EmitForm::Qfx && !toStdout)
+    return saveModel(model, flags.output);
+  if (*form == EmitForm::Qfx) {
+    PrintOptions options;
+    bool isForReading = llvm::sys::Process::StandardOutIsDisplayed() && !flags.printWeights;
+    options.large = isForReading ? PrintOptions::Large::Digest : PrintOptions::Large::Inline;
+    options.maxInlineElements = 16;
+    printQfx(llvm::outs(), model, options);
+    return llvm::Error::success();
+  }
+  if (toStdout) {
+    emit(llvm::outs(), model, *form);
+    return llvm::Error::success();
+  }
+  return writeFileAtomically(flags.output, [&](llvm::raw_ostream &os) { emit(os, model, *form); });
+}
+
+/// Parse, run and write one model.
+static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceText> source, const LoadOptions &loadOptions,
+                           llvm::ArrayRef<PipelineStep> steps, PassContext &context, llvm::raw_ostream &log) {
+  auto model = parseQfx(std::move(source), loadOptions);
+  if (!model)
+    return model.takeError();
+  if (flags.inferTypes) {
+    VerifyOptions verifyOptions;
+    verifyOptions.inferTypes = true;
+    if (llvm::Error err = verify(*model, verifyOptions))
+      return err;
+  }
+  PassManager manager;
+  manager.setVerifyEach(flags.verifyEach);
+  manager.add(steps);
+  addInstrumentations(manager, flags, log);
+  OpCounts before = countOps(*model);
+  llvm::Error err = manager.run(*model, context);
+  if (flags.timing.getNumOccurrences())
+    printTiming(log, manager.getRuns(), flags.timing);
+  if (err)
+    return err;
+  if (flags.stats)
+    printStats(log, before, countOps(*model));
+  return flags.verifyDiagnostics ? llvm::Error::success() : writeResult(flags, *model);
+}
+
+/// The parts of a file at lines `// -----`, each padded with empty lines so that line numbers stay the file's.
+static std::vector<std::string> splitInput(llvm::StringRef text) {
+  std::vector<std::string> parts;
+  std::string padding, current;
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    padding += '\n';
+    if (startsWith(line, "// -----")) {
+      parts.push_back(std::move(current));
+      current = padding;
+    } else {
+      current += line.str() + "\n";
+    }
+  }
+  parts.push_back(std::move(current));
+  return parts;
+}
+
+static int runTool(const OptFlags &flags) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(flags.input, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return reportUsage(kTool, "cannot read '" + flags.input + "': " + buffer.getError().message());
+  std::string name = flags.input == "-" ? "<stdin>" : flags.input.getValue();
+  std::string text = (*buffer)->getBuffer().str();
+  auto steps = flags.getSteps();
+  if (!steps) {
+    reportError(kTool, steps.takeError());
+    return kBadUsage;
+  }
+  if (flags.printPipeline) {
+    llvm::outs() << printPipeline(*steps) << '\n';
+    return kDone;
+  }
+
+  LoadOptions loadOptions;
+  std::vector<Diagnostic> loadWarnings;
+  loadOptions.warnings = &loadWarnings;
+  loadOptions.weightsDirectory = flags.input == "-" ? "." : llvm::sys::path::parent_path(flags.input).str();
+  std::vector<std::string> parts = flags.splitInputFile ? splitInput(text) : std::vector<std::string>{text};
+  int result = kDone;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    DiagnosticSink sink(kTool, /*printNow=*/!flags.verifyDiagnostics);
+    auto source = std::make_shared<SourceText>(SourceText{name, parts[i]});
+    if (i && !flags.verifyDiagnostics)
+      llvm::outs() << "// -----\n";
+    ProgressLine progress("calibrate", flags.quiet);
+    auto context = makeContext(flags, sink);
+    llvm::Error err = llvm::Error::success();
+    if (context) {
+      context->onProgress = [&](size_t done, size_t total) {
+        progress.update(done, total);
+        return true;
+      };
+      err = process(flags, source, loadOptions, *steps, *context, llvm::errs());
+    } else {
+      err = context.takeError();
+    }
+    for (const Diagnostic &warning : loadWarnings)
+      sink.add(warning);
+    loadWarnings.clear();
+    if (flags.verifyDiagnostics) {
+      sink.add(std::move(err));
+      if (!verifyDiagnostics(*source, sink.getDiagnostics()))
+        result = kBadInput;
+    } else if (err) {
+      result = std::max(result, reportError(kTool, std::move(err)));
+    }
+  }
+  return result;
+}
+
+static int printOrCheckBackend(const OptFlags &flags) {
+  bool isPrint = !flags.printBackend.empty();
+  const std::string &name = isPrint ? flags.printBackend : flags.checkBackend;
+  std::vector<Diagnostic> warnings;
+  auto backend = loadBackendConfig(name, warnings);
+  for (const Diagnostic &warning : warnings)
+    reportWarning(kTool, warning);
+  if (!backend)
+    return reportError(kTool, backend.takeError());
+  if (isPrint)
+    llvm::outs() << writeBackendConfig(*backend);
+  else
+    llvm::outs() << name << ": " << backend->getConfigs().size() << " entries, no errors\n";
+  return kDone;
+}
+
+/// Flags whose values have a fixed set.
+static int checkChoices(const OptFlags &flags) {
+  if (!parseEmitForm(flags.emitForm))
+    return reportUsage(kTool, "--emit is one of " + llvm::join(getEmitFormNames(), ", ") + ", got '" + flags.emitForm + "'");
+  auto isOneOf = [](llvm::StringRef value, std::initializer_list<llvm::StringRef> allowed) { return llvm::is_contained(allowed, value); };
+  if (!isOneOf(flags.remarks, {"", "missed", "applied", "all"}))
+    return reportUsage(kTool, "--remarks is one of missed, applied, all, got '" + flags.remarks + "'");
+  if (!isOneOf(flags.timing, {"", "list", "tree", "json"}))
+    return reportUsage(kTool, "--timing is one of list, tree, json, got '" + flags.timing + "'");
+  if (!isOneOf(flags.printIrAfterChange, {"", "diff"}))
+    return reportUsage(kTool, "--print-ir-after-change takes nothing or diff, got '" + flags.printIrAfterChange + "'");
+  return kDone;
+}
+
+int main(int argc, char **argv) {
+  OptFlags flags;
+  flags.hideForeign();
+  if (!parseCommandLine(argc, argv, "qfx-opt: runs quantization passes over a .qfx model\n"))
+    return kBadUsage;
+  if (int code = checkChoices(flags))
+    return code;
+  if (llvm::Error err = llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa))) {
+    reportError(kTool, std::move(err));
+    return kBadUsage;
+  }
+  if (flags.listPasses)
+    listPasses(llvm::outs());
+  if (flags.listOps)
+    listOps(llvm::outs());
+  if (flags.listBackends)
+    listBackends(llvm::outs());
+  if (flags.listIsas)
+    listIsas(llvm::outs());
+  if (flags.listPasses || flags.listOps || flags.listBackends || flags.listIsas)
+    return kDone;
+  if (!flags.printBackend.empty() || !flags.checkBackend.empty())
+    return printOrCheckBackend(flags);
+  return runTool(flags);
+}
