@@ -38,6 +38,9 @@ struct ObservedTensor {
 /// One row of Observers.def: what a class does.
 struct ObserverInfo {
   const TargetInfo *observerClass;
+  /// PyTorch's __init__: checks the module's attributes and sets its initial buffers.  A fake-quantizer's child
+  /// `activation_post_process` must be there already.
+  llvm::Error (*construct)(Module &observer);
   /// Updates the module's buffers with one batch.  Non-finite data that PyTorch refuses is an error; the state then stays as before.
   llvm::Error (*observe)(Module &observer, const ObservedTensor &input);
   /// numerics 2.4 / 3.x; an error for classes without qparams (placeholder, recording, noop).
@@ -48,6 +51,7 @@ struct ObserverInfo {
 
 /// Null if the class is no observer.  Fake-quantizers are found too (observe = run their inner observer and update scale/zero_point).
 const ObserverInfo *findObserver(const Module &module);
+const ObserverInfo *findObserver(const TargetInfo &moduleClass);
 bool isObserver(const Module &module);
 
 llvm::Error observe(Module &observer, const ObservedTensor &input);
