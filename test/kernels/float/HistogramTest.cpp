@@ -1,0 +1,107 @@
+// Observer loops: torch.aminmax's NaN rule, the bin formula of numerics.md 3.7, equal results on all instruction sets.
+#include "kernels/histogram/Histogram.h"
+
+#include "Catch.h"
+#include "kernels/float/FloatTest.h"
+
+#include <cmath>
+
+using namespace qfx::kernels;
+using namespace qfx::test;
+
+static std::vector<Isa> allIsas() {
+  std::vector<Isa> isas = vectorIsas();
+  isas.push_back(Isa::Scalar);
+  return isas;
+}
+
+static bool same(float a, float b) { return std::memcmp(&a, &b, 4) == 0 || (std::isnan(a) && std::isnan(b)); }
+
+TEST_CASE("min and max over a row", "[float][histogram]") {
+  for (Isa isa : allIsas()) {
+    const HistogramKernels &kernels = selectHistogram(isa);
+    bool ok = true;
+    for (int n = 0; n <= 130; ++n)
+      for (int seed = 0; seed < 3; ++seed) {
+        std::vector<float> x = seed == 0 ? nastyFloats(n + 8, n) : Random(n * 3 + seed).floats(n + 8, -seed, 1 - seed);
+        const float *p = x.data() + n % 8;
+        float lo = INFINITY, hi = -INFINITY;
+        bool nan = false;
+        for (int i = 0; i < n; ++i) {
+          nan = nan || std::isnan(p[i]);
+          lo = p[i] < lo ? p[i] : lo;
+          hi = p[i] > hi ? p[i] : hi;
+        }
+        MinMax got = kernels.minMax(p, n);
+        ok = ok && same(got.min, nan ? NAN : lo + 0.0f) && same(got.max, nan ? NAN : hi + 0.0f);
+      }
+    INFO(getIsaName(isa));
+    CHECK(ok);
+    // NaN at each position of a batch
+    for (int n : {1, 5, 8, 33, 64})
+      for (int at = 0; at < n; ++at) {
+        std::vector<float> x(n, 1.0f);
+        x[at] = NAN;
+        CHECK(std::isnan(kernels.minMax(x.data(), n).max));
+      }
+    float zeros[] = {-0.0f, 0.0f, -0.0f};
+    CHECK(!std::signbit(kernels.minMax(zeros, 3).min)); // the sign of zero does not depend on the order
+  }
+}
+
+TEST_CASE("min and max per channel", "[float][histogram]") {
+  for (Isa isa : allIsas()) {
+    bool ok = true;
+    for (int channels = 1; channels <= 40; ++channels) {
+      const int rows = 7, stride = channels + 3;
+      std::vector<float> x = nastyFloats(rows * stride, channels);
+      std::vector<float> lo(channels, INFINITY), hi(channels, -INFINITY);
+      selectHistogram(isa).minMaxChannels(x.data(), rows, channels, stride, lo.data(), hi.data());
+      for (int c = 0; c < channels; ++c) {
+        float low = INFINITY, high = -INFINITY;
+        bool nan = false;
+        for (int r = 0; r < rows; ++r) {
+          float v = x[r * stride + c];
+          nan = nan || std::isnan(v);
+          low = v < low ? v : low;
+          high = v > high ? v : high;
+        }
+        ok = ok && same(lo[c], nan ? NAN : low + 0.0f) && same(hi[c], nan ? NAN : high + 0.0f);
+      }
+    }
+    INFO(getIsaName(isa));
+    CHECK(ok);
+  }
+}
+
+TEST_CASE("histogram bins follow the formula", "[float][histogram]") {
+  for (int bins : {1, 7, 256, 2048})
+    for (int n : {0, 1, 15, 16, 17, 1000}) {
+      Random random(bins + n);
+      std::vector<float> x = n % 2 ? random.floats(n, -3, 5) : nastyFloats(n, n);
+      const float lo = -2.3f, hi = n == 17 ? 5.0f : 3.7f;
+      std::vector<float> want(bins, 0.5f), got;
+      for (float v : x)
+        if (v >= lo && v <= hi) {
+          float a = v - lo, b = a * static_cast<float>(bins), c = b / (hi - lo); // three roundings
+          want[std::min(static_cast<int>(c), bins - 1)] += 1;
+        }
+      for (Isa isa : allIsas()) {
+        std::vector<uint32_t> scratch(getHistogramScratchSize(bins), 123u);
+        got.assign(bins, 0.5f);
+        addHistogram(selectHistogram(isa), x.data(), n, lo, hi, bins, got.data(), scratch.data());
+        INFO(getIsaName(isa) << " bins " << bins << " n " << n);
+        CHECK(sameBits(want, got));
+      }
+    }
+}
+
+TEST_CASE("histogram: hand-computed bins", "[float][histogram]") {
+  float x[] = {0, 0.25f, 0.5f, 0.75f, 1, 1.0001f, -0.0001f, NAN, 1}, h[4] = {};
+  std::vector<uint32_t> scratch(getHistogramScratchSize(4));
+  addHistogram(selectHistogram(), x, 9, 0, 1, 4, h, scratch.data());
+  CHECK(h[0] == 1);
+  CHECK(h[1] == 1);
+  CHECK(h[2] == 1);
+  CHECK(h[3] == 3); // 0.75 and twice the closed upper end
+}
