@@ -65,11 +65,15 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const TensorType &type) {
   os << getDTypeInfo(type.dtype).text << '[';
   llvm::interleaveComma(type.shape, os);
   os << ']';
+  bool hasFormat = type.format != MemoryFormat::Contiguous;
+  if (hasFormat && !type.quantizer)
+    return os << "{format=" << getMemoryFormatName(type.format) << '}';
   if (!type.quantizer)
     return os;
+  std::string end = hasFormat ? (", format=" + getMemoryFormatName(type.format) + "}").str() : "}";
   const Quantizer &q = *type.quantizer;
   if (q.isPerTensor())
-    return os << "{scale=" << formatFloat(q.getScale()) << ", zero_point=" << q.getZeroPoint() << '}';
+    return os << "{scale=" << formatFloat(q.getScale()) << ", zero_point=" << q.getZeroPoint() << end;
   os << "{axis=" << q.getAxis() << ", scales=[";
   llvm::interleaveComma(q.getScales(), os, [&](double scale) { os << formatFloat(scale); });
   os << "], zero_points=[";
@@ -77,7 +81,7 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const TensorType &type) {
     llvm::interleaveComma(q.getFloatZeroPoints(), os, [&](float z) { os << formatFloat(z); });
   else
     llvm::interleaveComma(q.getZeroPoints(), os);
-  return os << "]}";
+  return os << ']' << end;
 }
 
 std::string toString(const TensorType &type) {

@@ -1,0 +1,57 @@
+// Models to files: the text and its weights, both or neither.
+#include "ir/Text.h"
+#include "ir/text/PrinterDetail.h"
+#include "ir/weights/MappedFile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace qfx {
+
+/// Is there a tensor that belongs into a weights file?
+static bool hasData(const Module &root) {
+  bool found = false;
+  auto look = [&](const Module &module) {
+    auto isLarge = [](const auto &entry) { return entry.second.getNumElements() > 0; };
+    found |= llvm::any_of(module.getParameters(), isLarge) || llvm::any_of(module.getBuffers(), isLarge);
+  };
+  look(root);
+  root.forEachModule([&](const std::string &, const ModuleRef &module) { look(*module); });
+  return found;
+}
+
+llvm::Error saveModel(const GraphModule &model, llvm::StringRef path) {
+  if (path == "-") {
+    printQfx(llvm::outs(), model);
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return llvm::Error::success();
+    std::string reason = llvm::outs().error().message();
+    llvm::outs().clear_error(); // told here, not again at exit
+    return error(Location(), "cannot write to stdout: {0}", reason).code("file_write");
+  }
+  llvm::StringRef stem = path;
+  stem.consume_back(".qfx");
+  std::string weightsPath = (stem + ".safetensors").str();
+
+  PrintOptions options;
+  options.large = PrintOptions::Large::File;
+  if (hasData(model.getRoot()))
+    options.weightsFile = llvm::sys::path::filename(weightsPath).str();
+  std::string text;
+  NamedTensors external;
+  llvm::raw_string_ostream stream(text);
+  printQfx(stream, model, options, external);
+  stream.flush();
+
+  auto writeText = [&](llvm::raw_ostream &os) { os << text; };
+  auto writeWeights = [&](llvm::raw_ostream &os) { writeSafetensors(os, external); };
+  std::vector<FileToWrite> files;
+  if (!external.empty()) // first: a text never stands without its weights
+    files.push_back({weightsPath, writeWeights});
+  files.push_back({path.str(), writeText});
+  return writeFilesAtomically(files);
+}
+
+} // namespace qfx
