@@ -1,0 +1,90 @@
+// The loop around the passes.
+#include "passes/PassManager.h"
+
+#include "ir/verify/Verifier.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <chrono>
+
+namespace qfx {
+
+void PassManager::add(const PipelineStep &step) {
+  passes.push_back({step.info->create(step.options), step.info->name.str(), step.toString()});
+}
+
+void PassManager::add(llvm::ArrayRef<PipelineStep> steps) {
+  for (const PipelineStep &step : steps)
+    add(step);
+}
+
+void PassManager::add(std::unique_ptr<Pass> pass, llvm::StringRef name) {
+  passes.push_back({std::move(pass), name.str(), name.str()});
+}
+
+void PassManager::addInstrumentation(std::shared_ptr<PassInstrumentation> instrumentation) {
+  instrumentations.push_back(std::move(instrumentation));
+}
+
+static uint64_t getNowNs() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+llvm::Error PassManager::verifyAfter(PassRun &run, const GraphModule &model) const {
+  if (!verifyEach)
+    return llvm::Error::success();
+  uint64_t start = getNowNs();
+  llvm::Error err = verify(model);
+  run.verifyNs = getNowNs() - start;
+  if (!err)
+    return err;
+  std::vector<Diagnostic> diagnostics = takeDiagnostics(std::move(err));
+  for (Diagnostic &diagnostic : diagnostics) {
+    Diagnostic note;
+    note.severity = Severity::Note;
+    note.message = llvm::formatv("found by the verifier after the pass '{0}'", run.name);
+    diagnostic.notes.push_back(std::move(note));
+  }
+  return llvm::make_error<InputError>(std::move(diagnostics));
+}
+
+llvm::Error PassManager::run(GraphModule &model, PassContext &context) {
+  runs.clear();
+  for (size_t index = 0; index < passes.size(); ++index) {
+    Entry &entry = passes[index];
+    PassRun run;
+    run.index = index;
+    run.name = entry.name;
+    run.text = entry.text;
+    for (const auto &watcher : instrumentations)
+      watcher->runBeforePass(run, model);
+    uint64_t start = getNowNs();
+    llvm::Expected<bool> changed = entry.pass->run(model, context);
+    run.timeNs = getNowNs() - start;
+    llvm::Error err = changed ? llvm::Error::success() : changed.takeError();
+    if (!err) {
+      run.changed = *changed;
+      err = verifyAfter(run, model);
+    }
+    runs.push_back(run);
+    for (const auto &watcher : instrumentations) {
+      if (err)
+        watcher->runAfterFailure(run, model);
+      else
+        watcher->runAfterPass(run, model);
+    }
+    if (err)
+      return err;
+  }
+  return llvm::Error::success();
+}
+
+std::string PassManager::getRemainingPipeline(size_t index) const {
+  std::string text;
+  for (; index < passes.size(); ++index)
+    text += (text.empty() ? "" : ",") + passes[index].text;
+  return text;
+}
+
+} // namespace qfx

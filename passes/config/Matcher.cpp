@@ -1,0 +1,170 @@
+// Pattern matching by spelling (backend_config 7).
+#include "passes/config/Matcher.h"
+
+#include "ir/GraphModule.h"
+#include "ir/Ops.h"
+#include "passes/config/Operands.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace qfx {
+
+llvm::StringRef getCalledName(const Node &node, const GraphModule &model) {
+  if (const TargetInfo *target = node.getTarget())
+    return target->getCanonical().text;
+  if (!node.is(Opcode::CallModule))
+    return {};
+  ModuleRef module = model.getModule(node);
+  if (!module)
+    return {};
+  return module->getClass() ? module->getClass()->getCanonical().text : llvm::StringRef(module->getClassName());
+}
+
+static bool isMatchableOpcode(const Node &node, const OperatorName &head) {
+  if (head.isMethod())
+    return node.is(Opcode::CallMethod);
+  return node.is(head.isModuleClass() ? Opcode::CallModule : Opcode::CallFunction);
+}
+
+/// `torch.add(x, y, alpha=2)`: the fused operators have no place for it.
+static bool hasOtherAlpha(const Node &node) {
+  if (!node.getTarget() || (node.getTarget()->op != OpKind::Add && node.getTarget()->op != OpKind::Sub))
+    return false;
+  const Argument *alpha = node.getKwarg("alpha");
+  return alpha && !(alpha->isNumber() && alpha->getNumber() == 1.0);
+}
+
+namespace {
+/// One attempt at one entry; collects the nodes of operators and the arguments under wildcards.
+class Attempt {
+public:
+  Attempt(const GraphModule &model, bool limitUsers) : model(model), limitUsers(limitUsers) {}
+
+  bool matchArgument(const Argument &argument, const Pattern &pattern) {
+    if (pattern.getKind() == Pattern::Kind::MatchAll) {
+      wildcards.push_back(argument);
+      return true;
+    }
+    if (pattern.getKind() == Pattern::Kind::Literal)
+      return argument == pattern.getLiteral();
+    Node *node = argument.getNodeOrNull();
+    if (!node)
+      return false;
+    if (node->getNumUsers() > 1) {
+      if (limitUsers)
+        return false;
+      if (!shared)
+        shared = node;
+    }
+    return matchNode(*node, pattern);
+  }
+
+  bool matchNode(Node &node, const Pattern &pattern) {
+    if (!isMatchableOpcode(node, pattern.getHead()) || getCalledName(node, model) != pattern.getHead().text)
+      return false;
+    nodes.push_back(&node);
+    if (pattern.getArgs().empty())
+      return true;
+    std::vector<Argument> operands = getOperands(node, model);
+    if (operands.size() != pattern.getArgs().size())
+      return false;
+    for (auto [operand, argPattern] : llvm::zip(operands, pattern.getArgs()))
+      if (!matchArgument(operand, argPattern))
+        return false;
+    return true;
+  }
+
+  /// Every wildcard must stand for a node outside the match.
+  bool areWildcardsFree() const {
+    return llvm::all_of(wildcards, [&](const Argument &argument) {
+      return argument.isNode() && !llvm::is_contained(nodes, argument.getNode());
+    });
+  }
+
+  llvm::SmallVector<Node *, 4> nodes;
+  llvm::SmallVector<Argument, 2> wildcards;
+  Node *shared = nullptr;
+
+private:
+  const GraphModule &model;
+  bool limitUsers;
+};
+} // namespace
+
+/// The node that stands at an index path of a match: 0 is the node itself, i its i-th operand.
+static Node *findNodeAt(Node &anchor, const PatternPath &path, const GraphModule &model) {
+  Node *node = &anchor;
+  for (unsigned index : path) {
+    if (index == 0)
+      continue;
+    std::vector<Argument> operands = getOperands(*node, model);
+    assert(index <= operands.size() && "path was checked against the pattern");
+    node = operands[index - 1].getNodeOrNull();
+    assert(node && "path ends at an operator or a wildcard over a node");
+  }
+  return node;
+}
+
+Matcher::Matcher(const BackendConfig &backend, MatchPurpose purpose) {
+  for (const BackendPatternConfig *entry : backend.getSortedConfigs()) {
+    if (purpose == MatchPurpose::Fuse && !entry->fuserMethod)
+      continue;
+    byAnchor[entry->pattern.getHead().text].push_back(entry);
+  }
+}
+
+llvm::ArrayRef<const BackendPatternConfig *> Matcher::getCandidates(const Node &node, const GraphModule &model) const {
+  llvm::StringRef name = getCalledName(node, model);
+  if (name.empty())
+    return {};
+  auto it = byAnchor.find(name);
+  if (it == byAnchor.end())
+    return {};
+  return it->second;
+}
+
+std::optional<Match> Matcher::match(Node &node, const BackendPatternConfig &entry, const GraphModule &model) const {
+  Attempt attempt(model, /*limitUsers=*/true);
+  if (!attempt.matchNode(node, entry.pattern) || !attempt.areWildcardsFree())
+    return std::nullopt;
+  if (entry.fuserMethod && llvm::any_of(attempt.nodes, [](Node *member) { return hasOtherAlpha(*member); }))
+    return std::nullopt;
+  Match result;
+  result.entry = &entry;
+  result.anchor = &node;
+  result.nodes = std::move(attempt.nodes);
+  result.root = findNodeAt(node, entry.getRootPath(), model);
+  for (const PatternPath &path : entry.extraInputPaths)
+    result.extraInputs.push_back(findNodeAt(node, path, model));
+  return result;
+}
+
+std::vector<Match> Matcher::scan(GraphModule &model) const {
+  std::vector<Match> matches;
+  llvm::DenseSet<const Node *> claimed;
+  for (Node &node : llvm::reverse(model.getGraph().nodes())) {
+    if (claimed.contains(&node))
+      continue;
+    for (const BackendPatternConfig *entry : getCandidates(node, model)) {
+      std::optional<Match> found = match(node, *entry, model);
+      if (!found)
+        continue;
+      claimed.insert(found->nodes.begin(), found->nodes.end());
+      matches.push_back(std::move(*found));
+      break;
+    }
+  }
+  return matches;
+}
+
+Node *Matcher::findSharedInterior(Node &node, const GraphModule &model) const {
+  for (const BackendPatternConfig *entry : getCandidates(node, model)) {
+    Attempt attempt(model, /*limitUsers=*/false);
+    if (attempt.matchNode(node, entry->pattern) && attempt.shared && attempt.areWildcardsFree())
+      return attempt.shared;
+  }
+  return nullptr;
+}
+
+} // namespace qfx

@@ -1,0 +1,24 @@
+// What passes ask of a module object, read off its row.
+#ifndef PASSES_CONFIG_MODULEFACTS_H
+#define PASSES_CONFIG_MODULEFACTS_H
+
+#include "ir/Module.h"
+#include "ir/Ops.h"
+#include "ir/Text.h"
+
+namespace qfx {
+
+/// An observer or fake-quantizer (FX: activation post process).
+inline bool isObserverModule(const Module &module) {
+  return module.getClass() && module.getClass()->getOp().has(Traits::Observes);
+}
+
+/// A float module of torch.ao.nn.intrinsic that runs its children (FX's _FusedModule).
+inline bool isFusedFloatModule(const Module &module) {
+  llvm::StringRef name = module.getClassName();
+  return startsWith(name, "torch.ao.nn.intrinsic.") && name.count('.') == 4;
+}
+
+} // namespace qfx
+
+#endif // PASSES_CONFIG_MODULEFACTS_H

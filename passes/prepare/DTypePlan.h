@@ -1,0 +1,88 @@
+// Per node: the dtypes that its quantize steps will have, decided from qconfigs, patterns and backend (workflow 4.3).
+#ifndef PASSES_PREPARE_DTYPEPLAN_H
+#define PASSES_PREPARE_DTYPEPLAN_H
+
+#include "passes/config/Matcher.h"
+#include "passes/config/QConfigResolver.h"
+#include "passes/prepare/TensorArguments.h"
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace qfx {
+
+struct PassContext;
+
+/// FX's target_dtype_info.  A null constructor means "no quantize step, dtype unknown or not a float tensor".
+struct NodeDTypes {
+  const ObserverSpec *input = nullptr, *output = nullptr;
+  const ObserverSpec *weight = nullptr, *bias = nullptr;
+  bool hasParameterDTypes = false; ///< weight and bias were decided (null weight then means none)
+  std::optional<unsigned> weightIndex, biasIndex;
+  bool reuseInput = false;  ///< the output takes the input's observer (ReuseInputObserver)
+  bool shareInput = false;  ///< OUTPUT_SHARE_OBSERVER_WITH_INPUT
+
+  bool isWeight(const Node &node, const Argument &arg) const;
+  bool isBias(const Node &node, const Argument &arg) const;
+};
+
+/// A match and the observation type that its operand count chooses.
+struct QuantMatch {
+  Match match;
+  ObservationType observation = ObservationType::OutputUseDifferentObserverAsInput;
+};
+
+/// What prepare knows about every node before it inserts the first observer.
+class DTypePlan {
+public:
+  DTypePlan(GraphModule &model, const BackendConfig &backend, PassContext &context)
+      : model(model), backend(backend), context(context), tensorArguments(model) {}
+
+  /// 2.3: qconfigs of all nodes.
+  llvm::Error resolveQConfigs(const QConfigMapping &mapping);
+  /// 4.2: matches and their observation types; a missing operand count is an error (`operand_count`).
+  llvm::Error findMatches();
+  /// 4.3 steps 1 to 3.  Unsupported matches get float dtypes and a remark.
+  llvm::Error decide(llvm::ArrayRef<int64_t> inputQuantizedIndexes, bool strictModuleWeights);
+
+  const NodeDTypes &getDTypes(const Node &node) const;
+  /// The node's match, or null.
+  const QuantMatch *findMatch(const Node &node) const;
+  /// The node's own qconfig, or null if it is none.
+  const QConfig *findQConfig(const Node &node) const;
+  const std::unordered_map<const Node *, ResolvedQConfig> &getQConfigs() const { return qconfigs; }
+  /// The support test with the dtypes as decided now (workflow 4.5 asks again when it inserts).
+  bool isSupported(const QuantMatch &match, const Node &node) const;
+  TensorArguments &getTensorArguments() { return tensorArguments; }
+  const ObserverSpec &getFloatSpec() const { return floatSpec; }
+
+private:
+  NodeDTypes makeFloat() const;
+  NodeDTypes makeQuantized(const Node &node, const QuantMatch &match, const QConfig &qconfig);
+  void applyMatchQConfigs();
+  void applyNodeFacts(llvm::ArrayRef<int64_t> inputQuantizedIndexes);
+  void propagateNonFloat(const Node &node);
+  llvm::Error resetUnsupported(bool strictModuleWeights);
+  llvm::Error remarkOnUnmatched();
+  void declineSilently(const Node &node, std::string message, llvm::StringRef code) const;
+  /// "'conv' not observed: REASON" with a note that names the rule behind the qconfig.
+  Diagnostic makeReason(const Node &node, std::string reason, llvm::StringRef code) const;
+
+  GraphModule &model;
+  const BackendConfig &backend;
+  PassContext &context;
+  TensorArguments tensorArguments;
+  ObserverSpec floatSpec, halfSpec, quint8Spec;
+  std::unordered_map<const Node *, ResolvedQConfig> qconfigs;
+  std::vector<QuantMatch> matches; ///< anchors from last to first
+  llvm::DenseMap<const Node *, size_t> matchOf;
+  llvm::DenseMap<const Node *, NodeDTypes> dtypes;
+};
+
+/// A PlaceholderObserver of that dtype, the constructor that stands for "this dtype, no statistics".
+ObserverSpec makePlaceholderSpec(DType dtype);
+
+} // namespace qfx
+
+#endif // PASSES_PREPARE_DTYPEPLAN_H
