@@ -54,8 +54,10 @@ struct QConfig {
 
   Argument toArgument() const; ///< a dict, for `meta` lines
   static llvm::Expected<QConfig> fromArgument(const Argument &argument);
-  /// `QConfig(activation=..., weight=...)` as PyTorch prints it, or the alias's name where one is equal.
+  /// `QConfig(activation=..., weight=...)` as PyTorch prints it.
   std::string toString() const;
+  /// The name in numerics 5.2 of an equal qconfig, or empty.
+  std::string getAliasName() const;
 };
 
 /// numerics 5.6.

@@ -55,6 +55,13 @@ private:
 llvm::Expected<QConfigMapping> getDefaultQConfigMapping(llvm::StringRef backend = "x86", int version = 0);
 llvm::Expected<QConfigMapping> getDefaultQatQConfigMapping(llvm::StringRef backend = "x86", int version = 1);
 QConfigMapping getSymmetricQnnpackQConfigMapping();
+QConfigMapping getSymmetricQnnpackQatQConfigMapping();
+
+/// Python's re.match: does `regex` match a prefix of `path`?  The pattern must be valid (files are checked when read); an invalid one
+/// matches nothing.
+bool matchesModuleNameRegex(llvm::StringRef regex, llvm::StringRef path);
+/// What is wrong with a regex, or empty.  ECMAScript syntax, which Python's common forms share; at most 1000 characters.
+std::string findRegexError(llvm::StringRef regex);
 
 /// The JSON form (docs/QConfig.md).  All errors come together with line, column and pointer.
 llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text);
