@@ -37,7 +37,7 @@ while read -r source; do
   esac
 done < <(find "$root/kernels" -name '*.cpp' | sort)
 for source in "$root"/test/kernels/int8/*Test.cpp "$root/test/kernels/neon/NeonMain.cpp"; do
-  compile "$source" -I"$root/test/kernels/neon" -I"$root/test"
+  compile "$source" -I"$root/test/kernels/neon" -I"$root/test" -DQFX_GOLDEN_DIR="\"$root/test/golden\""
 done
 "$cxx" -static "${objects[@]}" -o "$build/neon-tests"
 "$qemu" -cpu max "$build/neon-tests"

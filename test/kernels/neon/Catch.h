@@ -39,6 +39,7 @@ inline void require(bool good, const char *condition, const char *file, int line
   static void QFX_JOIN(test, __LINE__)()
 #define REQUIRE(...) qfx::test::require((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 #define CHECK(...) REQUIRE(__VA_ARGS__)
+#define CHECK_FALSE(...) REQUIRE(!(__VA_ARGS__))
 #define INFO(...)
 
 #endif // TEST_KERNELS_NEON_CATCH_H
