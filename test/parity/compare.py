@@ -20,6 +20,7 @@ PHASES = ("float", "fused", "prepared", "reference", "converted")
 FLOAT_TOLERANCE = 1e-4  # of the largest output
 SCALE_TOLERANCE = 5e-7  # six digits
 STEP_SHARE = 0.99
+ONE_STEP_SHARE = 1e-3  # of an operator's codes, level T1: a tie within 1e-4 of a step happens to 2e-4 of random values
 
 
 class Quantized(NamedTuple):
@@ -142,7 +143,8 @@ def codes_of(floats, like):
 
 
 def check_operators(folder, tools):
-    """(operators replayed, names whose integers differ): every quantized operator on PyTorch's input codes."""
+    """(operators replayed, names whose integers differ, operators of level T1 with some codes one step off): every
+    quantized operator on PyTorch's input codes."""
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
     text, inputs, names = replay.build(read(folder, "int8.qfx"), recorded)
     paths = [os.path.join(folder, n) for n in ("replay.qfx", "replay_inputs.safetensors", "replay_outputs.safetensors")]
@@ -153,9 +155,17 @@ def check_operators(folder, tools):
     found = read_tensors(paths[2])
     by_name = {name: value for key, value in found.items() for name in names
                if key == name or key.endswith("." + name)}
-    different = [name for name in names if name not in by_name
-                 or not numpy.array_equal(codes_of(by_name[name].codes, recorded[name]), recorded[name].codes)]
-    return len(names), different
+    one_step, different, off_by_one = replay.allows_one_step(read(folder, "int8.qfx")), [], []
+    for name in names:
+        if name not in by_name:
+            different.append(name)
+            continue
+        distance = abs(codes_of(by_name[name].codes, recorded[name]) - recorded[name].codes)
+        if not distance.any():
+            continue
+        rare = name in one_step and distance.max() <= 1 and (distance > 0).mean() <= ONE_STEP_SHARE
+        (off_by_one if rare else different).append(name)
+    return len(names), different, off_by_one
 
 
 def check_run(folder, tools):
@@ -217,11 +227,13 @@ class Row:
         if scales or zero_points or missing:
             self.problems.append("%d scales and %d zero points differ, missing: %s" % (
                 scales, zero_points, ", ".join(missing[:8]) or "none"))
-        for what, check in (("operator integers", check_operators), ("run", check_run)):
-            total, different = self._try(what, check, folder, tools) or (0, [])
-            self.cells.append("%d of %d" % (total - len(different), total))
-            if different and check is check_operators:
-                self.problems.append("%s differ: %s" % (what, ", ".join(different[:12])))
+        total, different, off_by_one = self._try("operators", check_operators, folder, tools) or (0, [], [])
+        self.cells.append("%d of %d%s" % (
+            total - len(different), total, " (%d with single ties)" % len(off_by_one) if off_by_one else ""))
+        if different or not total:
+            self.problems.append("operators differ: %s" % (", ".join(different[:12]) or "none was run"))
+        total, different = self._try("run", check_run, folder, tools) or (0, [])
+        self.cells.append("%d of %d" % (total - len(different), total))
         share, error = self._try("outputs", check_outputs, folder, tools) or (float("nan"), float("nan"))
         self.cells += ["%.2f %%" % (100 * share), "%.1e" % error]
         if not share >= STEP_SHARE:
@@ -245,7 +257,8 @@ def table(rows, folder):
         % (about["torch"], about["engine"], about["seed"], about["cpu"]), "",
         "* **texts**: `--emit=fx` of the phase against `str(graph)`, line by line.",
         "* **parameters**: scales to six digits and zero points exactly, activations and weights.",
-        "* **operators**: quantized operators whose output integers, on PyTorch's input integers, equal PyTorch's bit for bit.",
+        "* **operators**: quantized operators whose output integers, on PyTorch's input integers, equal PyTorch's bit for bit;"
+        " those of level T1 (spec/operators.md 1.1) may have single codes one step off at ties.",
         "* **values in a run**: quantized values of a whole run on one input that equal PyTorch's bit for bit.",
         "* **outputs**: int8 output values over 16 inputs within one output step (99 % asked for); float outputs' largest"
         " error over the largest output (1e-4 asked for).", "",

@@ -8,6 +8,11 @@ import re
 import numpy
 
 REFERENCE = re.compile(r"%(\w+)")
+# Level T1 of spec/operators.md 1.1: codes may differ by one where the unrounded value lies within 1e-4 of a tie.
+LEVEL_ONE = re.compile(
+    r"(^|\.)(add|add_relu|add_|cat|hardswish|hardsigmoid|elu|celu|leaky_relu|threshold|sigmoid|tanh|gelu|layer_norm|group_norm|"
+    r"instance_norm|softmax|matmul|interpolate|Hardswish|Hardsigmoid|ELU|CELU|LeakyReLU|Threshold|Sigmoid|Tanh|GELU|LayerNorm|"
+    r"GroupNorm|InstanceNorm\dd|Softmax)$")
 
 
 class Statement:
@@ -60,6 +65,14 @@ def _closing(line, start):
                 return i
         i += 1
     raise ValueError("unbalanced parentheses: %s" % line)
+
+
+def allows_one_step(text):
+    """Names of the nodes of a lowered model whose operator is of level T1."""
+    declarations, statements = parse_statements(text)
+    classes = dict(re.findall(r"^module ([\w.]+) : ([\w.]+)\(", "\n".join(declarations), re.MULTILINE))
+    return {s.name for s in statements
+            if LEVEL_ONE.search(classes.get(s.target, "") if s.op == "call_module" else s.target)}
 
 
 def build(text, recorded):
