@@ -22,11 +22,10 @@ endif()
 
 # Bits must not depend on the compiler's taste: no contraction of a*b+c anywhere.
 add_compile_options(-ffp-contract=off)
-# g++ 12 false alarms: maybe-uninitialized inside LLVM's FormatProviders.h, restrict inside std::string's operator+.
-set(QFX_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-maybe-uninitialized -Wno-restrict)
+set(QFX_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12's false alarms inside libstdc++'s string operator+ (GCC bug 105651) and LLVM's formatv.
-  list(APPEND QFX_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
+  list(APPEND QFX_WARNINGS -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer)
 endif()
 if(QFX_SANITIZE)
   add_compile_options(-fsanitize=${QFX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
