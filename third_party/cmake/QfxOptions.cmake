@@ -25,7 +25,7 @@ add_compile_options(-ffp-contract=off)
 set(QFX_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12's false alarms inside libstdc++'s string operator+ (GCC bug 105651) and LLVM's formatv.
-  list(APPEND QFX_WARNINGS -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer)
+  list(APPEND QFX_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(QFX_SANITIZE)
   add_compile_options(-fsanitize=${QFX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
