@@ -70,10 +70,15 @@ static bool readsInPlace(const PackedConv &weights) {
   return weights.shape.isPointwise() && group.depth == group.paddedDepth();
 }
 
+/// Scratch for the im2col rows of a block.
+static int64_t columnBytes(const ConvPlan &plan) {
+  return readsInPlace(plan.weights) ? 0 : roundUp64(plan.blocking.rowsPerBlock * plan.weights.group(0).paddedDepth());
+}
+
 int64_t getConvScratchBytes(const ConvPlan &plan) {
   if (!plan.weights.gemm)
     return getDepthwiseScratchBytes(plan.depthwise);
-  return readsInPlace(plan.weights) ? 0 : roundUp64(plan.blocking.rowsPerBlock * plan.weights.group(0).paddedDepth());
+  return columnBytes(plan) + getBlockScratchBytes(plan.weights.group(0), plan.blocking.rowsPerBlock);
 }
 
 void runConv(const ConvPlan &plan, const RequantParams &params, TileOutput output, int32_t srcZeroPoint,
@@ -111,13 +116,13 @@ void runConv(const ConvPlan &plan, const RequantParams &params, TileOutput outpu
         block.a = columns;
         block.ldaElems = weights.paddedDepth();
       }
-      block.below128 = isBelow128(weights, block.a, block.rows, block.ldaElems);
       block.firstChannel = g * shape.groupOutChannels();
+      prepareBlock(weights, params, block, static_cast<char *>(scratch) + columnBytes(plan));
       block.dst = static_cast<char *>(dst) + (first * lddElems + block.firstChannel) * elementBytes;
     }
     block.panelBegin = columnBlock * plan.blocking.panelsPerBlock;
     block.panelEnd = std::min(block.panelBegin + plan.blocking.panelsPerBlock, weights.panelCount());
-    runGemmBlock(weights, params, block);
+    runBlock(weights, params, block);
   }
 }
 

@@ -30,3 +30,16 @@ struct WideOps : Avx2Ops {
 void qfx::kernels::depthwise_u8s8s32_32x4_avx2(const DepthwiseTile &tile) {
   tile.below128 ? depthwise::runTile<depthwise::PairOps>(tile) : depthwise::runTile<depthwise::WideOps>(tile);
 }
+
+bool qfx::kernels::below128_avx2(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems) {
+  __m256i any = _mm256_setzero_si256();
+  uint8_t tail = 0;
+  for (int64_t r = 0; r < rows; ++r, a += ldaElems) {
+    int64_t k = 0;
+    for (; k + 32 <= width; k += 32)
+      any = _mm256_or_si256(any, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(a + k)));
+    for (; k < width; ++k)
+      tail |= a[k];
+  }
+  return _mm256_movemask_epi8(any) == 0 && tail < 128;
+}

@@ -3,7 +3,6 @@
 #define KERNELS_DEPTHWISE_DEPTHWISEKERNEL_H
 
 #include "kernels/depthwise/DepthwiseTile.h"
-#include "kernels/gemm/GemmTile.h"
 #include "kernels/isa/Isa.h"
 
 #include <span>

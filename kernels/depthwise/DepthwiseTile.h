@@ -26,8 +26,15 @@ struct DepthwiseTile {
 
 using DepthwiseFunction = void (*)(const DepthwiseTile &tile);
 
+/// \returns whether every one of `rows` rows of `width` codes is below 128.
+using Below128Function = bool (*)(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems);
+
 #define QFX_DEPTHWISE(Isa, name, ...) void name(const DepthwiseTile &tile);
 #include "kernels/depthwise/DepthwiseKernels.def"
+
+#if defined(__x86_64__)
+bool below128_avx2(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems);
+#endif
 
 } // namespace qfx::kernels
 

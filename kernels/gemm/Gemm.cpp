@@ -23,20 +23,18 @@ GemmPlan planGemm(const PackedGemm &weights, int64_t rows, int threads) {
 /// Rows are read in place unless a whole last step would reach behind them.
 static bool needsCopy(const PackedGemm &weights) { return weights.depth != weights.paddedDepth(); }
 
-int64_t getGemmScratchBytes(const GemmPlan &plan) {
-  return needsCopy(plan.weights) ? plan.rowsPerBlock * plan.weights.paddedDepth() : 0;
+static int64_t copyBytes(const GemmPlan &plan) {
+  return needsCopy(plan.weights) ? (plan.rowsPerBlock * plan.weights.paddedDepth() + 63) / 64 * 64 : 0;
 }
 
-bool isBelow128(const PackedGemm &weights, const uint8_t *a, int64_t rows, int64_t ldaElems) {
-  return weights.kernel->below128 && weights.kernel->below128(a, rows, weights.paddedDepth(), ldaElems);
+int64_t getGemmScratchBytes(const GemmPlan &plan) {
+  return copyBytes(plan) + getBlockScratchBytes(plan.weights, plan.rowsPerBlock);
 }
 
 /// The part of a tile that does not depend on panel and rows.
 static GemmTile makeTile(const PackedGemm &weights, const RequantParams &params, const GemmBlock &block) {
   GemmTile tile = {};
-  tile.ldaElems = block.ldaElems;
   tile.blocks = weights.steps;
-  tile.below128 = block.below128;
   tile.output = block.output;
   tile.ldcElems = block.ldcElems;
   tile.zeroPoint = params.zeroPoint;
@@ -50,6 +48,7 @@ static void pointToPanel(GemmTile &tile, const PackedGemm &weights, int64_t pane
   int64_t firstColumn = panel * weights.kernel->columns;
   tile.b = weights.panels + firstColumn * weights.paddedDepth();
   tile.order = weights.order ? weights.order + panel * weights.steps : nullptr;
+  tile.place = weights.place ? weights.place + panel * weights.steps : nullptr;
   tile.safeBlocks = weights.safeSteps ? weights.safeSteps[panel] : 0;
   tile.columns = static_cast<int>(std::min<int64_t>(weights.kernel->columns, weights.columns - firstColumn));
 }
@@ -95,10 +94,9 @@ static void runWideTile(const PackedGemm &weights, const RequantParams &params, 
   }
 }
 
-void runGemmBlock(const PackedGemm &weights, const RequantParams &params, const GemmBlock &block) {
+void runBlock(const PackedGemm &weights, const RequantParams &params, const GemmBlock &block) {
   const GemmKernel &kernel = *weights.kernel;
   GemmTile tile = makeTile(weights, params, block);
-  // Row tiles of even height: 49 rows are nine tiles of 5 or 6 and not eight of 6 and one of 1.
   const int64_t tiles = (block.rows + kernel.rows - 1) / kernel.rows;
   for (int64_t panel = block.panelBegin; panel < block.panelEnd; ++panel) {
     pointToPanel(tile, weights, panel);
@@ -109,7 +107,14 @@ void runGemmBlock(const PackedGemm &weights, const RequantParams &params, const 
     for (int64_t t = 0; t < tiles; ++t) {
       int64_t row = block.rows * t / tiles;
       int rows = static_cast<int>(block.rows * (t + 1) / tiles - row);
-      tile.a = block.a + row * block.ldaElems;
+      const TileCodes &codes = block.tiles[t];
+      tile.a = codes.a;
+      tile.ldaElems = codes.ldaElems;
+      tile.below128 = codes.below128;
+      tile.highCodes = codes.highCodes;
+      tile.ldhElems = codes.ldhElems;
+      tile.highStep = codes.highStep;
+      tile.highSteps = codes.highSteps;
       char *dst = elementAddress(block.dst, block.output, row * block.ldcElems + column);
       tile.c = dst;
       if (params.exact32)
@@ -145,12 +150,12 @@ void runGemm(const GemmPlan &plan, const RequantParams &params, TileOutput outpu
         block.a = copy;
         block.ldaElems = width;
       }
-      block.below128 = isBelow128(weights, block.a, block.rows, block.ldaElems);
+      prepareBlock(weights, params, block, static_cast<char *>(scratch) + copyBytes(plan));
       block.dst = elementAddress(dst, output, row * ldcElems);
     }
     block.panelBegin = columnBlock * plan.panelsPerBlock;
     block.panelEnd = std::min(block.panelBegin + plan.panelsPerBlock, weights.panelCount());
-    runGemmBlock(weights, params, block);
+    runBlock(weights, params, block);
   }
 }
 

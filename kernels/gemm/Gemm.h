@@ -34,22 +34,37 @@ int64_t getGemmScratchBytes(const GemmPlan &plan);
 void runGemm(const GemmPlan &plan, const RequantParams &params, TileOutput output, const uint8_t *a, int64_t ldaElems,
              void *dst, int64_t ldcElems, void *scratch, int64_t begin, int64_t end);
 
+/// One tile of rows as the kernel is to read it.
+struct TileCodes {
+  const uint8_t *a;
+  int64_t ldaElems;
+  bool below128;
+  const uint8_t *highCodes; ///< HighCodes.h
+  int64_t ldhElems;
+  const int32_t *highStep;
+  int64_t highSteps;
+};
+
 /// One block of rows against panels [panelBegin, panelEnd) of `weights`, whose first column is channel `firstChannel`
 /// of the tables in `params`: what runGemm and the convolutions are made of.
 struct GemmBlock {
   const uint8_t *a = nullptr; ///< [rows, weights.paddedDepth()] readable
   int64_t ldaElems = 0, rows = 0;
-  bool below128 = false; ///< see GemmTile; filled in by runGemmBlock's caller with isBelow128
+  const TileCodes *tiles = nullptr; ///< filled in by prepareBlock
   int64_t panelBegin = 0, panelEnd = 0;
   int64_t firstChannel = 0;
   TileOutput output = TileOutput::Code;
   void *dst = nullptr; ///< column 0 of `weights`
   int64_t ldcElems = 0;
 };
-void runGemmBlock(const PackedGemm &weights, const RequantParams &params, const GemmBlock &block);
 
-/// Whether the kernel of `weights` wants to know that codes stay below 128, and they do.
-bool isBelow128(const PackedGemm &weights, const uint8_t *a, int64_t rows, int64_t ldaElems);
+/// Bytes of scratch that prepareBlock needs for blocks of up to `rows` rows (64-byte aligned).
+int64_t getBlockScratchBytes(const PackedGemm &weights, int64_t rows);
+
+/// Cuts block.a into tiles of even height and sets codes >= 128 apart where the kernel needs it; block.a stays as it is.
+void prepareBlock(const PackedGemm &weights, const RequantParams &params, GemmBlock &block, void *scratch);
+
+void runBlock(const PackedGemm &weights, const RequantParams &params, const GemmBlock &block);
 
 } // namespace qfx::kernels
 

@@ -78,12 +78,29 @@ struct WideDot {
   }
 };
 
-/// Codes below 128: the safe steps, then the others.
+/// What was cut off the codes, at most 128: a pair of its products is at least -2*128*128, which fits int16.
+template <int MR, int NV> QFX_INLINE void addHigh(__m256i (&acc)[MR][NV], const GemmTile &tile) {
+  constexpr int kHalf = NV * 32;
+  const uint8_t *high = tile.highCodes;
+  for (int64_t i = 0; i < tile.highSteps; ++i, high += 8) {
+    const int8_t *b = tile.b + int64_t(tile.place[tile.highStep[i]]) * 2 * kHalf;
+#pragma GCC unroll 8
+    for (int r = 0; r < MR; ++r) {
+      PairB codes = PairDot::loadA(high + r * tile.ldhElems);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v)
+        acc[r][v] = PairDot::dot(acc[r][v], codes, PairDot::loadB(b + v * 32, kHalf));
+    }
+  }
+}
+
+/// Codes below 128: the safe steps, then the others, then what was cut off.
 template <int MR, int NV> __attribute__((noinline)) void below128Tile(const GemmTile &tile) {
   __m256i acc[MR][NV];
   clearTile<Avx2Ops, MR, NV>(acc);
   accumulate<Avx2Ops, SafeDot, MR, NV, true>(acc, tile, 0, tile.safeBlocks);
   accumulate<Avx2Ops, PairDot, MR, NV, true>(acc, tile, tile.safeBlocks, tile.blocks);
+  addHigh<MR, NV>(acc, tile);
   storeTile<Avx2Ops, MR, NV>(acc, tile);
 }
 
@@ -115,17 +132,4 @@ void qfx::kernels::gemm_u8s8s32_4x16x8_avx2(int rows, const GemmTile &tile) {
   default:
     return gemm::runRows<4>(tile);
   }
-}
-
-bool qfx::kernels::below128_avx2(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems) {
-  __m256i any = _mm256_setzero_si256();
-  uint8_t tail = 0;
-  for (int64_t r = 0; r < rows; ++r, a += ldaElems) {
-    int64_t k = 0;
-    for (; k + 32 <= width; k += 32)
-      any = _mm256_or_si256(any, _mm256_loadu_si256(reinterpret_cast<const __m256i *>(a + k)));
-    for (; k < width; ++k)
-      tail |= a[k];
-  }
-  return _mm256_movemask_epi8(any) == 0 && tail < 128;
 }

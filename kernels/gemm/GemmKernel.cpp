@@ -5,8 +5,8 @@ namespace qfx::kernels {
 
 std::span<const GemmKernel> getGemmKernels() {
   static constexpr GemmKernel kTable[] = {
-#define QFX_GEMM(isa, name, rows, columns, kStep, vectorColumns, below128)                                             \
-  {Isa::isa, #name, rows, columns, kStep, vectorColumns, below128, name},
+#define QFX_GEMM(isa, name, rows, columns, kStep, vectorColumns, highCodes)                                             \
+  {Isa::isa, #name, rows, columns, kStep, vectorColumns, highCodes, name},
 #include "kernels/gemm/GemmKernels.def"
   };
   return kTable;

@@ -3,6 +3,7 @@
 #define KERNELS_GEMM_GEMMKERNEL_H
 
 #include "kernels/gemm/GemmTile.h"
+#include "kernels/gemm/HighCodes.h"
 #include "kernels/isa/Isa.h"
 
 #include <span>
@@ -15,11 +16,11 @@ struct GemmKernel {
   Isa isa;
   std::string_view name;
   int rows, columns, kStep, vectorColumns;
-  Below128Function below128;
+  const HighCodes *highCodes;
   GemmFunction run;
 
   /// Whether packed panels keep their blocks in an order of their own.
-  bool hasOrder() const { return kStep == 8; }
+  bool hasOrder() const { return highCodes != nullptr; }
 };
 
 /// All rows compiled for this processor family, oldest instruction set first.

@@ -22,7 +22,7 @@ struct Layout {
     safeBytes = kernel.hasOrder() ? roundUp(panelCount * sizeof(int32_t), 64) : 0;
     sumBytes = roundUp(columns * sizeof(int32_t), 64);
   }
-  int64_t total() const { return panelBytes + orderBytes + safeBytes + sumBytes; }
+  int64_t total() const { return panelBytes + 2 * orderBytes + safeBytes + sumBytes; }
 };
 } // namespace
 
@@ -41,9 +41,10 @@ PackedGemm viewPackedGemm(const GemmKernel &kernel, int64_t columns, int64_t dep
   const int8_t *next = packed.panels + layout.panelBytes;
   if (kernel.hasOrder()) {
     packed.order = reinterpret_cast<const int32_t *>(next);
-    packed.safeSteps = reinterpret_cast<const int32_t *>(next + layout.orderBytes);
+    packed.place = reinterpret_cast<const int32_t *>(next + layout.orderBytes);
+    packed.safeSteps = reinterpret_cast<const int32_t *>(next + 2 * layout.orderBytes);
   }
-  packed.weightSum = reinterpret_cast<const int32_t *>(next + layout.orderBytes + layout.safeBytes);
+  packed.weightSum = reinterpret_cast<const int32_t *>(next + 2 * layout.orderBytes + layout.safeBytes);
   return packed;
 }
 
@@ -82,8 +83,10 @@ PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *
   Layout layout(kernel, weights.columns, depth);
   auto *panels = static_cast<int8_t *>(memory);
   auto *order = reinterpret_cast<int32_t *>(panels + layout.panelBytes);
-  auto *safeSteps = reinterpret_cast<int32_t *>(panels + layout.panelBytes + layout.orderBytes);
-  auto *weightSum = reinterpret_cast<int32_t *>(panels + layout.panelBytes + layout.orderBytes + layout.safeBytes);
+  int8_t *behind = panels + layout.panelBytes + layout.orderBytes;
+  auto *places = reinterpret_cast<int32_t *>(behind);
+  auto *safeSteps = reinterpret_cast<int32_t *>(behind + layout.orderBytes);
+  auto *weightSum = reinterpret_cast<int32_t *>(behind + layout.orderBytes + layout.safeBytes);
 
   for (int64_t n = 0; n < weights.columns; ++n) {
     int32_t sum = 0;
@@ -108,8 +111,10 @@ PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *
         safe = safe && (!kernel.hasOrder() || isSafeStep(values[n]));
       }
       int64_t place = safe ? front++ : --back;
-      if (kernel.hasOrder())
+      if (kernel.hasOrder()) {
         panelOrder[place] = static_cast<int32_t>(step * kernel.kStep);
+        places[panel * layout.steps + step] = static_cast<int32_t>(place);
+      }
       int8_t *block = dst + place * stepBytes;
       for (int half = 0; half < kernel.kStep; half += 4)
         for (int64_t n = 0; n < width; ++n, block += 4)

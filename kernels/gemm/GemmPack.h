@@ -28,6 +28,7 @@ struct PackedGemm {
   int64_t steps = 0;                  ///< depth / kStep, rounded up
   const int8_t *panels = nullptr;
   const int32_t *order = nullptr;     ///< [panels][steps] or null
+  const int32_t *place = nullptr;     ///< [panels][steps] or null: where the step of k = 8 * index stands
   const int32_t *safeSteps = nullptr; ///< [panels] or null
   const int32_t *weightSum = nullptr; ///< [columns], sum over k
 

@@ -22,7 +22,12 @@ struct GemmTile {
   const int32_t *order;  ///< k at which each block of the panel starts, or null: 0, kStep, 2 kStep, ...
   int64_t blocks;        ///< number of k blocks
   int64_t safeBlocks;    ///< leading blocks whose 4-products sums fit int16 when codes stay below 128
-  bool below128;         ///< every code of a is below 128 (the hint a kernel without exact u8 x s8 products uses)
+  bool below128;         ///< every code of a is below 128 (a hint, used by kernels without exact u8 x s8 products)
+  const uint8_t *highCodes;   ///< what codes of a are cut by to stay below 128: u8 [rows, 8 * highSteps], HighCodes.h
+  int64_t ldhElems;
+  const int32_t *highStep; ///< index, in the natural order of k, of each step that highCodes has codes for
+  int64_t highSteps;       ///< 0 when nothing was cut
+  const int32_t *place;    ///< where in the panel the step of that index stands
   int columns;           ///< valid columns, 1..panel width
   TileOutput output;
   void *c;               ///< s32, u8 or f32 [rows, columns]
@@ -37,14 +42,8 @@ struct GemmTile {
 /// Computes `rows` (1..the kernel's rows) rows of the tile.
 using GemmFunction = void (*)(int rows, const GemmTile &tile);
 
-/// \returns whether every one of `rows` rows of `width` codes is below 128.
-using Below128Function = bool (*)(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems);
-
 #define QFX_GEMM(Isa, name, ...) void name(int rows, const GemmTile &tile);
 #include "kernels/gemm/GemmKernels.def"
-
-/// Exact for any instruction set; the AVX2 row needs the answer for each block of rows.
-bool below128_avx2(const uint8_t *a, int64_t rows, int64_t width, int64_t ldaElems);
 
 } // namespace qfx::kernels
 

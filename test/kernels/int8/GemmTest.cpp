@@ -83,7 +83,7 @@ TEST_CASE("gemm equals the specification around tile edges", "[gemm]") {
     for (int64_t m : {1, 2, 3, 4, 5, 6, 7, 11, 13})
       for (int64_t n : {1, 7, 8, 9, 15, 16, 17, 31, 48, 63, 64, 65, 80, 129})
         for (int64_t k : {1, 3, 4, 5, 8, 9, 31, 64, 147})
-          for (Codes codes : {Codes::Any, Codes::Below128, Codes::Extreme, Codes::Edge}) {
+          for (Codes codes : {Codes::Any, Codes::Below128, Codes::Outliers, Codes::Extreme, Codes::Edge}) {
             ScaleOptions options;
             options.relu = seed % 3 == 0;
             options.perChannel = seed % 5 != 0;
@@ -120,6 +120,15 @@ TEST_CASE("gemm of empty shapes", "[gemm]") {
   forEachRow([&](const GemmKernel &kernel) {
     checkCodes(kernel, Problem(1, 0, 9, 8, Codes::Any, false, {}), 2, true);
     checkCodes(kernel, Problem(1, 3, 9, 0, Codes::Any, false, {}), 1, true);
+  });
+}
+
+TEST_CASE("gemm with a few codes above 127", "[gemm]") {
+  forEachRow([&](const GemmKernel &kernel) {
+    uint32_t seed = 1;
+    for (int64_t k : {8, 70, 256, 600})
+      for (int64_t n : {5, 16, 70})
+        checkCodes(kernel, Problem(++seed, 101, n, k, Codes::Outliers, n == 16, {}), 1, false);
   });
 }
 

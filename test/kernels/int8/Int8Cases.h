@@ -16,7 +16,7 @@
 namespace qfx::test {
 
 /// Which codes a random tensor holds.
-enum class Codes { Any, Below128, Extreme, Edge };
+enum class Codes { Any, Below128, Outliers, Extreme, Edge };
 
 inline std::vector<uint8_t> randomCodes(std::mt19937 &random, int64_t count, Codes codes) {
   std::vector<uint8_t> values(count);
@@ -24,6 +24,7 @@ inline std::vector<uint8_t> randomCodes(std::mt19937 &random, int64_t count, Cod
     uint32_t bits = random();
     value = codes == Codes::Any        ? bits & 255
             : codes == Codes::Below128 ? bits & 127
+            : codes == Codes::Outliers ? (bits >> 8) % 200 == 0 ? 255 - (bits & 127) : bits & 127
             : codes == Codes::Extreme  ? (bits & 1 ? 255 : 0)
                                        : (bits & 1 ? 127 : 0);
   }
