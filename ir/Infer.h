@@ -17,6 +17,17 @@ namespace qfx {
 class GraphModule;
 class Module;
 
+/// Packed weights as an operator sees them: from a packed-weights module or a prepack call.
+struct PackedWeights {
+  const Module *module = nullptr; ///< null for the result of a prepack call
+  TensorType weight;
+  bool hasBias = false;
+  /// Convolutions only: one number per spatial axis.
+  llvm::SmallVector<int64_t, 3> stride, padding, outputPadding, dilation;
+  int64_t groups = 1;
+  bool isTransposed = false;
+};
+
 /// What a node's value is, as far as it is known before running: a tensor type, a host value (number, tuple, dtype), an integer
 /// that depends on a symbolic size, a list/tuple/dict of values, packed weights, or unknown.
 class ValueType {
@@ -30,7 +41,7 @@ public:
   static ValueType host(Argument constant); ///< node-free argument; ints become Dims, sequences Sequences
   static ValueType sequence(Argument::Kind listOrTuple, std::vector<ValueType> elements);
   static ValueType dictionary(std::vector<std::pair<std::string, ValueType>> entries);
-  static ValueType packed(const Module *module); ///< packed weights of the quantized:: operators
+  static ValueType packed(PackedWeights weights);
 
   bool isUnknown() const { return std::holds_alternative<std::monostate>(value); }
   const TensorType *getTensor() const { return std::get_if<TensorType>(&value); }
@@ -38,13 +49,13 @@ public:
   const Argument *getHost() const { return std::get_if<Argument>(&value); } ///< neither int nor sequence
   const Sequence *getSequence() const;
   const Dictionary *getDictionary() const;
-  const Module *getPacked() const;
+  const PackedWeights *getPacked() const;
   /// The value as a node-free Argument if all of it is static host data.
   std::optional<Argument> getConstant() const;
 
 private:
   std::variant<std::monostate, TensorType, Dim, Argument, std::shared_ptr<const Sequence>,
-               std::shared_ptr<const Dictionary>, const Module *>
+               std::shared_ptr<const Dictionary>, std::shared_ptr<const PackedWeights>>
       value;
 };
 
@@ -53,15 +64,25 @@ using TypeLookup = llvm::function_ref<ValueType(const Node *)>;
 /// What an operator's rule sees: the bound call and the types of its operands.
 class InferContext {
 public:
-  InferContext(const BoundCall &call, TypeLookup lookup) : call(call), lookup(lookup) {}
+  /// `model` holds the tensors that get_attr nodes read; null: none can be read.
+  InferContext(const BoundCall &call, TypeLookup lookup, const GraphModule *model = nullptr)
+      : call(call), lookup(lookup), model(model) {}
 
   const BoundCall &getCall() const { return call; }
+  const GraphModule *getModel() const { return model; }
+  TypeLookup getLookup() const { return lookup; }
   /// Type of the value in slot `name`, constants included; unknown if the slot is None.
   ValueType getValue(llvm::StringRef name) const;
   /// The tensor in that slot; an error `[<op>_input]` that says what was found otherwise.
   llvm::Expected<TensorType> getTensor(llvm::StringRef name) const;
   std::optional<TensorType> getOptionalTensor(llvm::StringRef name) const;
   bool hasValue(llvm::StringRef name) const; ///< bound to something other than None
+  /// True if what stands in the slot is not known before running: a rule then yields unknown.
+  bool isUnknown(llvm::StringRef name) const;
+  /// The tensor's data when it is a module's own or a get_attr of the model; null otherwise.
+  const Tensor *getConstantTensor(llvm::StringRef name) const;
+  /// A number given as such or as a one-element constant tensor; none when it is known only at run time.
+  std::optional<double> findNumber(llvm::StringRef name) const;
   /// Host values; asserted present, since binding has filled defaults.  A number that depends on a symbol is an error.
   llvm::Expected<int64_t> getInt(llvm::StringRef name) const;
   llvm::Expected<double> getNumber(llvm::StringRef name) const;
@@ -70,14 +91,18 @@ public:
   llvm::Expected<llvm::SmallVector<int64_t, 4>> getInts(llvm::StringRef name, size_t count = 0) const;
   llvm::Expected<llvm::SmallVector<Dim, 4>> getDims(llvm::StringRef name) const;
 
-  /// error(node location, ...) with the operator's name and code.
-  template <class... Args> ErrorBuilder fail(llvm::StringRef code, const char *format, Args &&...args) const {
-    return error(call.loc, format, std::forward<Args>(args)...).code(code);
+  /// An error at the node: `'<Op>' <message>`, code `<op>_<rule>` (`conv2d_channels`).
+  template <class... Args> ErrorBuilder fail(llvm::StringRef rule, const char *format, Args &&...args) const {
+    std::string message = llvm::formatv(format, std::forward<Args>(args)...).str();
+    return error(call.loc, "'{0}' {1}", call.op->name, message).code(makeCode(rule));
   }
 
 private:
+  std::string makeCode(llvm::StringRef rule) const;
+
   const BoundCall &call;
   TypeLookup lookup;
+  const GraphModule *model;
 };
 
 /// Types of all values of a graph.
@@ -86,6 +111,9 @@ using TypeMap = llvm::DenseMap<const Node *, ValueType>;
 /// Infers every node from the placeholders' types (declared, or given by `inputs` in placeholder order).  Errors carry the node's
 /// location; with `collectAll` the rest of the graph is still inferred and all errors come together.
 llvm::Expected<TypeMap> inferTypes(const GraphModule &model, llvm::ArrayRef<TensorType> inputs = {});
+
+/// What a bound call yields: the operator's rule, then `tensor_size` (no tensor of more than 2^62 elements).
+llvm::Expected<ValueType> inferCall(const InferContext &context);
 
 /// The result of one call whose operands' types `lookup` knows.
 llvm::Expected<ValueType> inferNode(const GraphModule &model, const Node &node, TypeLookup lookup);

@@ -94,9 +94,12 @@ Signature::Signature(llvm::StringRef text) {
   for (llvm::StringRef part : splitTopLevel(text)) {
     SlotInfo slot;
     slot.isVariadic = part.consume_front("*");
+    slot.isFixed = part.consume_front("!");
     auto [head, defaultText] = part.split('=');
     auto [name, type] = head.split(':');
-    slot.name = name.trim().str();
+    auto [ownName, target] = name.trim().split('@');
+    slot.name = ownName.str();
+    slot.target = name.contains('@') ? target.str() : slot.name;
     type = type.trim();
     slot.acceptsNone = type.consume_back("?");
     slot.type = parseSlotType(type);
@@ -163,6 +166,8 @@ struct TargetTables {
     llvm::SmallVector<llvm::StringRef, 8> parts;
     text.split(parts, ' ', -1, /*KeepEmpty=*/false);
     for (llvm::StringRef part : parts) {
+      if (startsWith(part, "%"))
+        continue; // getModuleTensors() spells a recurrent layer's weights out
       ModuleTensor tensor;
       tensor.isBuffer = part.consume_front("~");
       auto [name, condition] = part.split('?');
@@ -230,7 +235,16 @@ const OpInfo &getOpInfo(OpKind kind) { return kOps[static_cast<unsigned>(kind)];
 llvm::ArrayRef<OpInfo> getAllOps() { return kOps; }
 llvm::ArrayRef<TargetInfo> getAllTargets() { return kTargets; }
 
-const TargetInfo *findFunction(llvm::StringRef text) { return getTables().functions.lookup(text); }
+const TargetInfo *findFunction(llvm::StringRef text) {
+  const auto &functions = getTables().functions;
+  if (const TargetInfo *row = functions.lookup(text))
+    return row;
+  if (text.consume_front("torch.ops.aten."))
+    return functions.lookup(("aten." + text).str());
+  if (startsWith(text, "torch.ops.quantized.") && text.consume_back(".default"))
+    return functions.lookup(text);
+  return nullptr;
+}
 const TargetInfo *findMethod(llvm::StringRef name) { return getTables().methods.lookup(name); }
 
 /// backend_config.md 2.1: older homes of the fused, QAT and reference classes.

@@ -15,6 +15,7 @@
 namespace qfx {
 
 class InferContext;
+class Module;
 class ValueType;
 
 enum class OpKind : uint16_t {
@@ -48,11 +49,14 @@ struct SlotInfo {
   bool isOptional = false;              ///< may be left out; then `defaultValue`, or None for tensors
   std::optional<Argument> defaultValue; ///< set for optional non-tensor slots
   bool isVariadic = false;              ///< takes all further positional arguments (view(2, -1))
+  bool isFixed = false;                 ///< not an argument: the spelling itself says the value (`max_pool2d_with_indices`)
+  std::string target;                   ///< the operator's slot that it fills: its own name unless said; empty: none
 };
 
 /// A parsed signature text: `input:T, weight:T, bias:T?=None, stride:ints=1, groups:int=1, *sizes:ints`.
 /// Types: T (tensor), T[] (list of tensors), int, ints (one or a list), float, num (int, float or bool), bool, str, dtype, any;
-/// a trailing `?` also takes None.  A literal default makes the slot optional.
+/// a trailing `?` also takes None.  A literal default makes the slot optional.  `self@input:T` is named self in the call and fills the
+/// operator's slot `input`; `bias_@:bool` is accepted and fills none; `!mode:str='reflect'` is no argument but a constant.
 class Signature {
 public:
   explicit Signature(llvm::StringRef text);
@@ -81,7 +85,7 @@ struct ModuleTensor {
   std::string name;
   bool isBuffer = false;
   bool isOptional = false;   ///< may be absent whatever the attributes say
-  std::string presentIf;     ///< attribute that must be true (or not None) for it to exist; empty: always
+  std::string presentIf;     ///< attributes, joined by `&`, that must all be true (or not None) for it to exist; empty: always
 };
 
 /// One spelling.  Pattern matching and printing go by spelling, execution by operator.
@@ -98,17 +102,23 @@ struct TargetInfo {
   /// Functions and methods: the call's signature.  Modules: the attributes.
   const Signature &getSignature() const;
   const Signature &getForwardSignature() const; ///< modules only
-  llvm::ArrayRef<ModuleTensor> getTensors() const; ///< modules only
+  /// Modules only: the tensors that depend on no attribute's number; recurrent layers have more, see getModuleTensors().
+  llvm::ArrayRef<ModuleTensor> getTensors() const;
   const TargetInfo &getCanonical() const;
   /// The last part of the dotted text: FX's name candidate of a function, a class's own name.
   llvm::StringRef getBaseName() const;
 };
 
+/// The tensors that this module object has by its attributes: conditions resolved, a recurrent layer's weights spelled out for each layer
+/// and direction in PyTorch's order.  Those with isOptional may be absent.  Empty for containers of unknown class.
+std::vector<ModuleTensor> getModuleTensors(const Module &module);
+
 const OpInfo &getOpInfo(OpKind kind);
 llvm::ArrayRef<OpInfo> getAllOps();
 llvm::ArrayRef<TargetInfo> getAllTargets();
 
-/// Lookups by spelling (aliases of backend_config.md 2.1 included for module classes); null if unknown.
+/// Lookups by spelling; null if unknown.  Older homes of module classes (backend_config.md 2.1), `torch.ops.aten.X` for `aten.X` and
+/// `torch.ops.quantized.X.default` for `torch.ops.quantized.X` are understood.
 const TargetInfo *findFunction(llvm::StringRef text);
 const TargetInfo *findMethod(llvm::StringRef name);
 const TargetInfo *findModuleClass(llvm::StringRef name);

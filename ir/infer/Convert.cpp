@@ -1,0 +1,143 @@
+// Rules of operators that change a tensor's dtype or memory format, and of questions about tensors.
+#include "ir/infer/InferDetail.h"
+
+#include <cmath>
+
+namespace qfx {
+
+/// Rule `<op>_format`: channels_last wants rank 4, channels_last_3d rank 5.  None and preserve_format keep.
+static llvm::Error applyFormat(const InferContext &context, const ValueType &wanted, TensorType &type) {
+  const Argument *format = wanted.getHost();
+  if (!format || format->isNone())
+    return llvm::Error::success();
+  if (format->getKind() != Argument::Kind::MemoryFormat)
+    return context.fail("format", "wants a memory format, got {0}", toString(*format, ArgumentStyle::Qfx));
+  MemoryFormat value = format->getMemoryFormat();
+  if (value == MemoryFormat::Preserve)
+    return llvm::Error::success();
+  if (fitFormat(value, type.getRank()) != value)
+    return context.fail("format", "cannot give a tensor of rank {0} the format {1}", type.getRank(),
+                        getMemoryFormatName(value));
+  type.format = value;
+  return llvm::Error::success();
+}
+
+llvm::Expected<ValueType> inferContiguous(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  if (llvm::Error err = applyFormat(context, context.getValue("memory_format"), input))
+    return err;
+  return ValueType(input);
+}
+
+/// Positional options of `to`: a dtype, a device, another tensor (its dtype), flags.  Rule `to_quantized`: quantized tensors keep their
+/// dtype (dequantize first); `to_dtype`: no conversion makes a quantized tensor.
+llvm::Expected<ValueType> inferTo(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  std::optional<DType> dtype;
+  auto take = [&](const ValueType &option) {
+    if (const TensorType *other = option.getTensor())
+      dtype = other->dtype;
+    else if (const Argument *host = option.getHost(); host && host->isDType())
+      dtype = host->getDType();
+  };
+  ValueType options = context.getValue("options");
+  if (const auto *sequence = options.getSequence())
+    for (const ValueType &option : sequence->elements)
+      take(option);
+  take(context.getValue("dtype"));
+  take(context.getValue("other"));
+  if (dtype && *dtype != input.dtype) {
+    if (isQuantized(input.dtype))
+      return context.fail("quantized", "cannot convert {0} to {1}; dequantize first", toString(input),
+                          getDTypeInfo(*dtype).torchName);
+    if (isQuantized(*dtype))
+      return context.fail("dtype", "cannot convert {0} to {1}; quantize instead", toString(input),
+                          getDTypeInfo(*dtype).torchName);
+    input.dtype = *dtype;
+  }
+  if (llvm::Error err = applyFormat(context, context.getValue("memory_format"), input))
+    return err;
+  return ValueType(input);
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+static ValueType getShapeValue(const TensorType &type) {
+  return ValueType::sequence(Argument::Kind::Tuple, std::vector<ValueType>(type.shape.begin(), type.shape.end()));
+}
+
+llvm::Expected<ValueType> inferSize(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  if (!context.hasValue("dim"))
+    return getShapeValue(input);
+  QFX_TRY(given, context.getInt("dim"));
+  QFX_TRY(dim, wrapDim(context, given, input.getRank()));
+  if (input.shape.empty())
+    return context.fail("dim", "has no dimension {0} in a scalar", given);
+  return ValueType(input.shape[dim]);
+}
+
+llvm::Expected<ValueType> inferShape(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  return getShapeValue(input);
+}
+
+llvm::Expected<ValueType> inferRank(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  return ValueType(Dim(static_cast<int64_t>(input.getRank())));
+}
+
+llvm::Expected<ValueType> inferNumElements(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  return ValueType(multiplyAll(input.shape));
+}
+
+/// Rule `get_attribute_name`: shape, ndim, dtype, device, is_quantized, requires_grad.
+llvm::Expected<ValueType> inferGetAttribute(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  const std::string &name = context.getCall().get("name").arg.getString();
+  if (name == "shape")
+    return getShapeValue(input);
+  if (name == "ndim")
+    return ValueType(Dim(static_cast<int64_t>(input.getRank())));
+  if (name == "dtype")
+    return ValueType::host(input.dtype);
+  if (name == "device")
+    return ValueType::host(Argument::device("cpu"));
+  if (name == "is_quantized")
+    return ValueType::host(isQuantized(input.dtype));
+  if (name == "requires_grad")
+    return ValueType::host(false);
+  return context.fail("name", "knows shape, ndim, dtype, device, is_quantized and requires_grad of a tensor, got '{0}'",
+                      name);
+}
+
+llvm::Expected<ValueType> inferLength(const InferContext &context) {
+  ValueType input = context.getValue("input");
+  if (const auto *sequence = input.getSequence())
+    return ValueType(Dim(static_cast<int64_t>(sequence->elements.size())));
+  if (const auto *dict = input.getDictionary())
+    return ValueType(Dim(static_cast<int64_t>(dict->entries.size())));
+  QFX_TRY(tensor, context.getTensor("input"));
+  if (tensor.shape.empty())
+    return context.fail("input", "wants a tensor of rank >= 1, got a scalar");
+  return ValueType(tensor.shape[0]);
+}
+
+/// int(x) of a host number: towards zero.  Rule `to_int_range`.
+llvm::Expected<ValueType> inferToInt(const InferContext &context) {
+  ValueType input = context.getValue("input");
+  if (const Dim *dim = input.getDim())
+    return ValueType(*dim);
+  const Argument *number = input.getHost();
+  if (!number || !number->isNumber())
+    return context.fail("input", "wants a host number");
+  double value = std::trunc(number->getNumber());
+  if (!(std::abs(value) < 0x1p62))
+    return context.fail("range", "has no int for {0}", number->getNumber());
+  return ValueType(Dim(static_cast<int64_t>(value)));
+}
+
+} // namespace qfx
