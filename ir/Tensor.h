@@ -24,6 +24,8 @@ public:
   virtual ~Storage() = default;
   const std::byte *getData() const { return data; }
   size_t getSizeBytes() const { return sizeBytes; }
+  /// Are the bytes a read-only file mapping, whose pages may be dropped because the file brings them back?
+  virtual bool isFileMapping() const { return false; }
 
 protected:
   const std::byte *data = nullptr;

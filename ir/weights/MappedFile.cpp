@@ -26,6 +26,7 @@ public:
     sizeBytes = size;
   }
   ~MappedStorage() override { munmap(address, sizeBytes); }
+  bool isFileMapping() const override { return true; }
 
 private:
   void *address;

@@ -1,0 +1,46 @@
+// The weights of a quantized layer, wherever they stand: packed in a module of their own, or in the called module.
+#ifndef BACKENDS_NATIVE_QUANTIZEDWEIGHTS_H
+#define BACKENDS_NATIVE_QUANTIZEDWEIGHTS_H
+
+#include "backends/runtime/BindContext.h"
+#include "backends/runtime/BindHelpers.h"
+#include "backends/runtime/ConvGeometry.h"
+#include "kernels/requant/Requant.h"
+
+#include <memory>
+#include <vector>
+
+namespace qfx::runtime {
+
+struct QuantizedWeights {
+  Tensor weight;                        ///< qint8, per tensor or per channel along axis 0
+  Tensor bias;                          ///< float32 or null
+  std::shared_ptr<const Module> packed; ///< where both came from, if they are packed
+  std::vector<double> scale;            ///< [1] or [channels]
+  std::vector<int32_t> zeroPoint;
+  int64_t getChannels() const { return weight.getSizes()[0]; }
+};
+
+/// Reads and checks the slots `packed` or `weight` and `bias`.
+llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context);
+
+
+/// The tables of an output stage, with their memory.
+struct RequantTables {
+  kernels::RequantParams params;
+  std::shared_ptr<std::byte> memory;
+};
+
+/// Tables of a layer with code output; picks stage F or Q by the program's engine (operators 3.6, 3.7).
+/// \param depth      products per output.
+/// \param weightSum  s32 [channels].
+llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,
+                                                const CodeOperand &input, const kernels::QParams &output, bool relu,
+                                                int64_t depth, const int32_t *weightSum);
+
+/// The weights have been packed: a mapped file's pages that hold them may leave memory.
+void releasePages(const Tensor &tensor);
+
+} // namespace qfx::runtime
+
+#endif // BACKENDS_NATIVE_QUANTIZEDWEIGHTS_H

@@ -1,0 +1,209 @@
+// Max and average pooling of floats and of codes, whose parameters stay.
+#include "backends/runtime/BindHelpers.h"
+#include "backends/runtime/Kernels.h"
+#include "kernels/pool/Pool.h"
+
+namespace qfx::runtime {
+
+namespace {
+
+/// What every pooling has: an input with batch and channels, its result, and the shape between them.
+struct Pooling {
+  View src, dst;
+  kernels::PoolShape shape;
+  bool isBatched = true;
+  kernels::MemoryFormat format = kernels::MemoryFormat::Contiguous;
+  int32_t zeroPoint = 0;
+};
+
+size_t getSpatial(OpKind op) {
+  switch (op) {
+  case OpKind::MaxPool1d:
+  case OpKind::AvgPool1d:
+  case OpKind::AdaptiveAvgPool1d:
+    return 1;
+  case OpKind::MaxPool3d:
+  case OpKind::AvgPool3d:
+  case OpKind::AdaptiveAvgPool3d:
+    return 3;
+  default:
+    return 2;
+  }
+}
+
+/// PyTorch's format decides the rounding; a tensor contiguous in both senses counts as channels-last (operators 2.4).
+kernels::MemoryFormat getPoolFormat(const View &src) {
+  bool isAmbiguous = src.sizes[1] == 1;
+  int64_t positions = 1;
+  for (size_t i = 2; i < src.getRank(); ++i)
+    positions *= src.sizes[i];
+  isAmbiguous |= positions == 1;
+  return isAmbiguous || src.type.format != MemoryFormat::Contiguous ? kernels::MemoryFormat::ChannelsLast
+                                                                    : kernels::MemoryFormat::Contiguous;
+}
+
+llvm::Expected<Pooling> startPooling(BindContext &context) {
+  llvm::Expected<View> input = context.getTensor("input");
+  if (!input)
+    return input.takeError();
+  DType dtype = input->getDType();
+  if (dtype != DType::Float32 && dtype != DType::QUInt8 && dtype != DType::QInt8)
+    return context.fail("takes float32, quint8 or qint8, got {0}", toString(input->type));
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  Pooling pooling;
+  if (isQuantized(dtype)) {
+    llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(*input);
+    if (!quantizer)
+      return quantizer.takeError();
+    pooling.zeroPoint = static_cast<int32_t>((*quantizer)->getZeroPoint());
+  }
+  size_t spatial = getSpatial(context.getOp().kind);
+  pooling.isBatched = input->getRank() == spatial + 2;
+  if (!pooling.isBatched && input->getRank() != spatial + 1)
+    return context.fail("takes rank {0} or {1}, got {2}", spatial + 1, spatial + 2, toString(input->type));
+  View batched = pooling.isBatched ? *input : unsqueezed(*input, 0);
+  pooling.src = context.toOrder(batched, StorageOrder::ChannelsLast);
+  pooling.format = getPoolFormat(pooling.src);
+  if (!pooling.isBatched)
+    type->shape.insert(type->shape.begin(), Dim(1));
+  pooling.dst = context.allocate(*type, StorageOrder::ChannelsLast);
+  kernels::PoolShape &shape = pooling.shape;
+  shape.batch = pooling.src.sizes[0];
+  shape.channels = pooling.src.sizes[1];
+  for (size_t i = 0; i < spatial; ++i) {
+    shape.in[3 - spatial + i] = pooling.src.sizes[2 + i];
+    shape.out[3 - spatial + i] = pooling.dst.sizes[2 + i];
+  }
+  return pooling;
+}
+
+/// Kernel, stride (None or empty: the kernel), padding and dilation of window pooling.
+llvm::Error readWindow(BindContext &context, kernels::PoolShape &shape) {
+  size_t spatial = getSpatial(context.getOp().kind), first = 3 - spatial;
+  struct Field {
+    const char *slot;
+    int64_t *values;
+  };
+  for (Field field : {Field{"kernel_size", shape.kernel}, Field{"stride", shape.stride},
+                      Field{"padding", shape.padding}, Field{"dilation", shape.dilation}}) {
+    if (!context.getCall().find(field.slot))
+      continue;
+    llvm::SmallVector<int64_t, 4> numbers;
+    if (context.attrs().hasValue(field.slot)) {
+      llvm::Expected<llvm::SmallVector<int64_t, 4>> given = context.attrs().getInts(field.slot);
+      if (!given)
+        return given.takeError();
+      numbers = *given;
+    }
+    for (size_t i = 0; i < spatial; ++i)
+      field.values[first + i] =
+          numbers.empty() ? shape.kernel[first + i] : numbers[std::min(i, numbers.size() - 1)];
+  }
+  return llvm::Error::success();
+}
+
+template <class T> int64_t getGrain(const kernels::PoolShape &shape) {
+  int64_t taps = shape.adaptive ? shape.numInputPixels() / std::max<int64_t>(1, shape.out[0] * shape.out[1] * shape.out[2])
+                                : shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
+  return kElementGrain * 2 / std::max<int64_t>(1, taps * shape.channels * static_cast<int64_t>(sizeof(T))) + 1;
+}
+
+RuntimeValue finish(const Pooling &pooling) {
+  return RuntimeValue(pooling.isBatched ? pooling.dst : squeezed(pooling.dst, 0));
+}
+
+template <class T> void emitMax(BindContext &context, const Pooling &pooling) {
+  const kernels::PoolKernels &kernels = kernels::selectPool();
+  const View &src = pooling.src, &dst = pooling.dst;
+  context.emit({&src}, {&dst}, [src, dst, &kernels, shape = pooling.shape](RunContext &run) {
+    run.parallelFor(shape.numOutputPixels(), getGrain<T>(shape), [&](int64_t begin, int64_t end, void *) {
+      kernels::maxPool(kernels, shape, src.getData<T>(), dst.getData<T>(), begin, end);
+    });
+  });
+}
+
+template <class T> void emitAverage(BindContext &context, const Pooling &pooling) {
+  const kernels::PoolKernels &kernels = kernels::selectPool();
+  const View &src = pooling.src, &dst = pooling.dst;
+  context.emit({&src}, {&dst},
+               [src, dst, &kernels, shape = pooling.shape, zeroPoint = pooling.zeroPoint,
+                format = pooling.format](RunContext &run) {
+                 run.parallelFor(shape.numOutputPixels(), getGrain<T>(shape), [&](int64_t begin, int64_t end, void *) {
+                   if constexpr (std::is_same_v<T, float>)
+                     kernels::avgPool(kernels, shape, src.getData<T>(), dst.getData<T>(), begin, end);
+                   else
+                     kernels::avgPool(kernels, shape, zeroPoint, format, src.getData<T>(), dst.getData<T>(), begin,
+                                      end);
+                 });
+               });
+}
+
+void emitAverageByType(BindContext &context, const Pooling &pooling) {
+  switch (pooling.src.getDType()) {
+  case DType::QUInt8:
+    return emitAverage<uint8_t>(context, pooling);
+  case DType::QInt8:
+    return emitAverage<int8_t>(context, pooling);
+  default:
+    return emitAverage<float>(context, pooling);
+  }
+}
+
+} // namespace
+
+llvm::Expected<RuntimeValue> bindMaxPool(BindContext &context) {
+  const BoundSlot *indices = context.getCall().find("return_indices");
+  if (indices && indices->arg.isBool() && indices->arg.getBool())
+    return context.fail("return_indices=True is not supported");
+  llvm::Expected<Pooling> pooling = startPooling(context);
+  if (!pooling)
+    return pooling.takeError();
+  if (llvm::Error err = readWindow(context, pooling->shape))
+    return err;
+  switch (pooling->src.getDType()) {
+  case DType::QUInt8:
+    emitMax<uint8_t>(context, *pooling);
+    break;
+  case DType::QInt8:
+    emitMax<int8_t>(context, *pooling);
+    break;
+  default:
+    emitMax<float>(context, *pooling);
+  }
+  return finish(*pooling);
+}
+
+llvm::Expected<RuntimeValue> bindAvgPool(BindContext &context) {
+  llvm::Expected<Pooling> pooling = startPooling(context);
+  if (!pooling)
+    return pooling.takeError();
+  if (llvm::Error err = readWindow(context, pooling->shape))
+    return err;
+  llvm::Expected<bool> countPad = context.attrs().getBool("count_include_pad");
+  if (!countPad)
+    return countPad.takeError();
+  pooling->shape.countIncludePad = *countPad;
+  if (context.attrs().hasValue("divisor_override")) {
+    llvm::Expected<int64_t> divisor = context.attrs().getInt("divisor_override");
+    if (!divisor)
+      return divisor.takeError();
+    if (*divisor == 0)
+      return context.fail("divisor_override must not be 0");
+    pooling->shape.divisorOverride = *divisor;
+  }
+  emitAverageByType(context, *pooling);
+  return finish(*pooling);
+}
+
+llvm::Expected<RuntimeValue> bindAdaptiveAvgPool(BindContext &context) {
+  llvm::Expected<Pooling> pooling = startPooling(context);
+  if (!pooling)
+    return pooling.takeError();
+  pooling->shape.adaptive = true;
+  emitAverageByType(context, *pooling);
+  return finish(*pooling);
+}
+
+} // namespace qfx::runtime

@@ -1,0 +1,229 @@
+// Quantize and dequantize, per tensor, per channel and with parameters found while running.
+#include "backends/observe/ChooseQuantizationParams.h"
+#include "backends/runtime/BindHelpers.h"
+#include "backends/runtime/Kernels.h"
+#include "kernels/histogram/Histogram.h"
+#include "kernels/quantize/Quantize.h"
+
+#include <vector>
+
+namespace qfx::runtime {
+
+namespace {
+
+/// A row function per 8-bit code type, and the rule of qint32.
+void quantizeRows(const kernels::QuantizeKernels &kernels, const View &dst, const float *src, int64_t begin, int64_t n,
+                  const kernels::QParams &params) {
+  switch (dst.getDType()) {
+  case DType::QUInt8:
+    return kernels.quantizeU8(src + begin, dst.getData<uint8_t>() + begin, n, params);
+  case DType::QInt8:
+    return kernels.quantizeS8(src + begin, dst.getData<int8_t>() + begin, n, params);
+  default:
+    return kernels::quantizeS32(src + begin, dst.getData<int32_t>() + begin, n, params);
+  }
+}
+
+void dequantizeRows(const kernels::QuantizeKernels &kernels, const View &src, float *dst, int64_t begin, int64_t n,
+                    const kernels::QParams &params) {
+  switch (src.getDType()) {
+  case DType::QUInt8:
+    return kernels.dequantizeU8(src.getData<uint8_t>() + begin, dst + begin, n, params);
+  case DType::QInt8:
+    return kernels.dequantizeS8(src.getData<int8_t>() + begin, dst + begin, n, params);
+  default:
+    return kernels::dequantizeS32(src.getData<int32_t>() + begin, dst + begin, n, params);
+  }
+}
+
+bool hasCodes(DType dtype) { return dtype == DType::QUInt8 || dtype == DType::QInt8 || dtype == DType::QInt32; }
+
+/// Parameters per channel as the kernels read them.
+struct ChannelParams {
+  std::vector<double> scale;
+  std::vector<int32_t> zeroPoint;
+  size_t axis;
+  int64_t outer = 1, channels = 1, inner = 1;
+};
+
+llvm::Expected<ChannelParams> getChannelParams(BindContext &context, const TensorType &type, const View &rowMajor) {
+  const Quantizer &quantizer = *type.quantizer;
+  if (quantizer.getScheme() != QScheme::PerChannelAffine)
+    return context.fail("scheme {0} is not supported", getQSchemeName(quantizer.getScheme()));
+  ChannelParams params;
+  params.scale.assign(quantizer.getScales().begin(), quantizer.getScales().end());
+  for (int64_t zeroPoint : quantizer.getZeroPoints())
+    params.zeroPoint.push_back(static_cast<int32_t>(zeroPoint));
+  params.axis = static_cast<size_t>(quantizer.getAxis());
+  for (size_t i = 0; i < rowMajor.getRank(); ++i)
+    (i < params.axis ? params.outer : i == params.axis ? params.channels : params.inner) *= rowMajor.sizes[i];
+  if (static_cast<int64_t>(params.scale.size()) != params.channels)
+    return context.fail("{0} scales do not fit dimension {1} of {2}", params.scale.size(), params.axis, toString(type));
+  return params;
+}
+
+} // namespace
+
+llvm::Expected<RuntimeValue> bindQuantizePerTensor(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (!hasCodes(type->dtype))
+    return context.fail("quantizes to quint8, qint8 or qint32, got {0}", getDTypeInfo(type->dtype).text);
+  llvm::Expected<kernels::QParams> params = getResultParams(context, *type);
+  if (!params)
+    return params.takeError();
+  View src = context.toDense(*input);
+  View dst = context.allocate(*type, src.strides);
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  int64_t n = src.getNumElements();
+  context.emit({&src}, {&dst}, [src, dst, &kernels, params = *params, n](RunContext &run) {
+    run.parallelFor(n, kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      quantizeRows(kernels, dst, src.getData<float>(), begin, end - begin, params);
+    });
+  });
+  return RuntimeValue(dst);
+}
+
+llvm::Expected<RuntimeValue> bindQuantizePerChannel(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (!hasCodes(type->dtype) || !type->quantizer)
+    return context.fail("the parameters of its result, {0}, must be known before the graph runs", toString(*type));
+  View src = context.toOrder(*input, StorageOrder::RowMajor);
+  View dst = context.allocate(*type, StorageOrder::RowMajor);
+  llvm::Expected<ChannelParams> params = getChannelParams(context, *type, dst);
+  if (!params)
+    return params.takeError();
+  context.emit({&src}, {&dst}, [src, dst, params = *params](RunContext &run) {
+    run.parallelFor(params.outer, 1, [&](int64_t begin, int64_t end, void *) {
+      int64_t offset = begin * params.channels * params.inner;
+      auto quantize = [&](auto *codes) {
+        kernels::quantizePerChannel(src.getData<float>() + offset, codes + offset, end - begin, params.channels,
+                                    params.inner, params.scale.data(), params.zeroPoint.data());
+      };
+      if (dst.getDType() == DType::QUInt8)
+        quantize(dst.getData<uint8_t>());
+      else if (dst.getDType() == DType::QInt8)
+        quantize(dst.getData<int8_t>());
+      else
+        quantize(dst.getData<int32_t>());
+    });
+  });
+  return RuntimeValue(dst);
+}
+
+/// Parameters by the whole tensor's range, then quantize (operators 2.3, 3.8).
+llvm::Expected<RuntimeValue> bindQuantizeDynamic(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (type->dtype != DType::QUInt8 && type->dtype != DType::QInt8)
+    return context.fail("quantizes to quint8 or qint8, got {0}", getDTypeInfo(type->dtype).text);
+  llvm::Expected<bool> reduceRange = context.attrs().getBool("reduce_range");
+  if (!reduceRange)
+    return reduceRange.takeError();
+  View src = context.toDense(*input);
+  View dst = context.allocate(*type, src.strides);
+  dst.dynamicQParams = std::make_shared<Buffer>();
+  dst.dynamicQParams->sizeBytes = sizeof(RuntimeQParams);
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  const kernels::HistogramKernels &ranges = kernels::selectHistogram();
+  const DTypeInfo &info = getDTypeInfo(type->dtype);
+  int32_t low = static_cast<int32_t>(info.codeMin), high = static_cast<int32_t>(info.codeMax);
+  ChooseOptions options;
+  options.reduceRange = *reduceRange;
+  int64_t n = src.getNumElements();
+  context.emit({&src}, {&dst}, [src, dst, &kernels, &ranges, low, high, options, n](RunContext &run) {
+    kernels::MinMax range = ranges.minMax(src.getData<float>(), n);
+    llvm::Expected<ChosenQParams> chosen = chooseQuantizationParams(range.min, range.max, low, high, options);
+    if (!chosen)
+      return run.fail(chosen.takeError());
+    kernels::QParams params{chosen->scale, chosen->zeroPoint};
+    *reinterpret_cast<RuntimeQParams *>(dst.dynamicQParams->data) = {params.scale, params.zeroPoint};
+    run.parallelFor(n, kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      quantizeRows(kernels, dst, src.getData<float>(), begin, end - begin, params);
+    });
+  });
+  return RuntimeValue(dst);
+}
+
+llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
+  llvm::Expected<View> input = context.getTensor("input");
+  if (!input)
+    return input.takeError();
+  if (input->getDType() == DType::Float32)
+    return RuntimeValue(*input);
+  if (!hasCodes(input->getDType()))
+    return context.fail("takes quint8, qint8, qint32 or float32, got {0}", toString(input->type));
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (input->type.quantizer && !input->type.quantizer->isPerTensor()) {
+    View src = context.toOrder(*input, StorageOrder::RowMajor);
+    View dst = context.allocate(*type, StorageOrder::RowMajor);
+    llvm::Expected<ChannelParams> params = getChannelParams(context, input->type, src);
+    if (!params)
+      return params.takeError();
+    context.emit({&src}, {&dst}, [src, dst, params = *params](RunContext &run) {
+      run.parallelFor(params.outer, 1, [&](int64_t begin, int64_t end, void *) {
+        int64_t offset = begin * params.channels * params.inner;
+        auto dequantize = [&](auto *codes) {
+          kernels::dequantizePerChannel(codes + offset, dst.getData<float>() + offset, end - begin, params.channels,
+                                        params.inner, params.scale.data(), params.zeroPoint.data());
+        };
+        if (src.getDType() == DType::QUInt8)
+          dequantize(src.getData<uint8_t>());
+        else if (src.getDType() == DType::QInt8)
+          dequantize(src.getData<int8_t>());
+        else
+          dequantize(src.getData<int32_t>());
+      });
+    });
+    return RuntimeValue(dst);
+  }
+  View src = context.toDense(*input);
+  View dst = context.allocate(*type, src.strides);
+  kernels::QParams params;
+  if (!src.dynamicQParams) {
+    llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(src);
+    if (!quantizer)
+      return quantizer.takeError();
+    params = toQParams(**quantizer);
+  }
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  int64_t n = src.getNumElements();
+  context.emit({&src}, {&dst}, [src, dst, &kernels, params, n](RunContext &run) {
+    kernels::QParams actual = params;
+    if (src.dynamicQParams) {
+      const auto *found = reinterpret_cast<const RuntimeQParams *>(src.dynamicQParams->data);
+      actual = {found->scale, static_cast<int32_t>(found->zeroPoint)};
+    }
+    run.parallelFor(n, kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      dequantizeRows(kernels, src, dst.getData<float>(), begin, end - begin, actual);
+    });
+  });
+  return RuntimeValue(dst);
+}
+
+/// The codes as plain integers: the same memory.
+llvm::Expected<RuntimeValue> bindIntRepr(BindContext &context) {
+  llvm::Expected<View> input = context.getTensor("input");
+  if (!input)
+    return input.takeError();
+  if (!hasCodes(input->getDType()))
+    return context.fail("takes quint8, qint8 or qint32, got {0}", toString(input->type));
+  return RuntimeValue(*input);
+}
+
+} // namespace qfx::runtime

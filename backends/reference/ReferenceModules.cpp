@@ -1,0 +1,76 @@
+// Reference quantized modules (operators 21): the float operator on a weight quantized and dequantized once.
+#include "backends/observe/Observer.h"
+#include "backends/reference/FloatConv.h"
+#include "backends/reference/FloatLinear.h"
+#include "backends/reference/ReferenceWeight.h"
+#include "backends/runtime/BindHelpers.h"
+#include "backends/runtime/Kernels.h"
+
+namespace qfx::runtime {
+
+namespace {
+
+/// f32 through half and back.
+Tensor roundToHalf(const Tensor &weight) {
+  llvm::ArrayRef<float> from = weight.getData<float>();
+  std::vector<float> rounded;
+  rounded.reserve(from.size());
+  for (float value : from)
+    rounded.push_back(halfToFloat(floatToHalf(value)));
+  return Tensor::of<float>(DType::Float32, weight.getSizes(), rounded);
+}
+
+/// get_weight() of a reference module, made once.
+llvm::Expected<Tensor> getReferenceWeight(BindContext &context) {
+  auto cached = context.getCached<Tensor>("reference_weight", [&]() -> llvm::Expected<std::shared_ptr<Tensor>> {
+    llvm::Expected<Tensor> weight = context.getConstant("weight");
+    if (!weight)
+      return weight.takeError();
+    const BoundCall &call = context.getCall();
+    const Argument &scheme = call.get("weight_qscheme").arg;
+    const Argument &dtype = call.get("weight_dtype").arg;
+    if (scheme.isNone())
+      return std::make_shared<Tensor>(*weight);
+    if (weight->getDType() != DType::Float32)
+      return context.fail("weight must be float32, got {0}", toString(weight->getType()));
+    if (dtype.isDType() && dtype.getDType() == DType::Float16)
+      return std::make_shared<Tensor>(roundToHalf(*weight));
+    llvm::Expected<Tensor> quantized = getQuantizedWeight(*call.module);
+    if (!quantized)
+      return quantized.takeError();
+    return std::make_shared<Tensor>(dequantizeTensor(*quantized));
+  });
+  if (!cached)
+    return cached.takeError();
+  return **cached;
+}
+
+} // namespace
+
+llvm::Expected<RuntimeValue> bindReferenceLinear(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<Tensor> weight = getReferenceWeight(context);
+  if (!weight)
+    return weight.takeError();
+  llvm::Expected<Tensor> bias = context.getOptionalConstant("bias");
+  if (!bias)
+    return bias.takeError();
+  return emitFloatLinear(context, *input, *weight, *bias);
+}
+
+llvm::Expected<RuntimeValue> bindReferenceConv(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<Tensor> weight = getReferenceWeight(context);
+  if (!weight)
+    return weight.takeError();
+  llvm::Expected<Tensor> bias = context.getOptionalConstant("bias");
+  if (!bias)
+    return bias.takeError();
+  return emitFloatConv(context, *input, *weight, *bias);
+}
+
+} // namespace qfx::runtime

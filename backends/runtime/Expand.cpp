@@ -1,0 +1,109 @@
+// Copying a graph while unfolding composite modules.
+#include "backends/runtime/Expand.h"
+
+#include "ir/Diagnostics.h"
+#include "ir/Ops.h"
+
+namespace qfx::runtime {
+
+namespace {
+
+class Expander {
+public:
+  Expander(const GraphModule &source) : source(source) {}
+
+  llvm::Expected<ExpandedModel> run() {
+    ExpandedModel result;
+    result.model = GraphModule(source.getRoot().shallowCopy(), std::make_unique<Graph>());
+    Graph &graph = result.model.getGraph();
+    // Copies come first so that every node keeps its name.
+    std::vector<Node *> copies;
+    for (const Node &node : source.getGraph().nodes()) {
+      Node *copy = graph.copyNode(node, [&](Node *operand) { return Argument(clones.lookup(operand)); });
+      clones[&node] = copy;
+      result.originals[copy] = node.getName();
+      copies.push_back(copy);
+    }
+    for (Node *node : copies) {
+      if (!node->is(Opcode::CallModule))
+        continue;
+      ModuleRef module = source.getModule(*node);
+      if (!module)
+        return error(node->getLoc(), "'{0}' calls module '{1}', which the model does not have", node->getName(),
+                     node->getTargetText())
+            .code("node_target");
+      if (!isComposite(*module))
+        continue;
+      size_t numInputs = module->getClass()->op == OpKind::ConvAdd ? 2 : 1;
+      if (node->getArgs().size() != numInputs || !node->getKwargs().empty())
+        return error(node->getLoc(), "'{0}' ({1}) takes {2} inputs by position, got {3}", node->getName(),
+                     module->getClassName(), numInputs, node->getArgs().size() + node->getKwargs().size())
+            .code("node_arity");
+      Graph::InsertPoint guard = Graph::InsertPoint::before(node);
+      Argument value = node->getArg(0);
+      if (numInputs == 2) {
+        if (llvm::Error err = expandConvAdd(graph, *module, *node, value))
+          return err;
+      } else {
+        expand(graph, *module, node->getTargetText().str(), node->getLoc(), value);
+      }
+      Node *last = value.getNodeOrNull();
+      if (!last)
+        return error(node->getLoc(), "the input of '{0}' is no tensor", node->getName()).code("node_arity");
+      result.originals.erase(node);
+      if (last != node->getArg(0).getNodeOrNull())
+        result.originals[last] = node->getName();
+      node->replaceAllUsesWith(last);
+      graph.erase(node);
+    }
+    return result;
+  }
+
+private:
+  static bool isComposite(const Module &module) {
+    return module.getClass() && (module.getClass()->op == OpKind::Sequence || module.getClass()->op == OpKind::ConvAdd);
+  }
+
+  void expand(Graph &graph, const Module &module, const std::string &path, const Location &loc, Argument &value) {
+    for (const auto &[name, child] : module.getChildren()) {
+      std::string childPath = joinPath(path, name);
+      if (isComposite(*child)) {
+        expand(graph, *child, childPath, loc, value);
+        continue;
+      }
+      Node *call = graph.callModule(childPath, {value});
+      call->setLoc(loc);
+      value = Argument(call);
+    }
+  }
+
+  /// relu?(add(child "0"(input), other)).
+  llvm::Error expandConvAdd(Graph &graph, const Module &module, const Node &node, Argument &value) {
+    std::string path = node.getTargetText().str();
+    const Argument &addName = module.getAttribute("add");
+    const TargetInfo *add = addName.isString() ? findFunction(addName.getString()) : nullptr;
+    if (!add || !module.findChild("0"))
+      return error(node.getLoc(), "module '{0}' needs a child '0' and the name of a function to add with", path)
+          .code("module_attr");
+    Node *conv = graph.callModule(joinPath(path, "0"), {value});
+    conv->setLoc(node.getLoc());
+    Node *sum = graph.callFunction(*add, {Argument(conv), node.getArg(1)});
+    sum->setLoc(node.getLoc());
+    value = Argument(sum);
+    if (module.findChild("relu")) {
+      Node *relu = graph.callModule(joinPath(path, "relu"), {value});
+      relu->setLoc(node.getLoc());
+      value = Argument(relu);
+    }
+    return llvm::Error::success();
+  }
+
+  const GraphModule &source;
+  llvm::DenseMap<const Node *, Node *> clones;
+};
+
+} // namespace
+
+llvm::Expected<ExpandedModel> expandComposites(const GraphModule &model) { return Expander(model).run(); }
+
+} // namespace qfx::runtime
