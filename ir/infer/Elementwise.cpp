@@ -129,7 +129,8 @@ llvm::Expected<ValueType> inferSoftmax(const InferContext &context) {
   }
   QFX_TRY(wrapped, wrapDim(context, dim, input.getRank()));
   (void)wrapped;
-  if (const Argument *dtype = context.getValue("dtype").getHost(); dtype && dtype->isDType())
+  ValueType wanted = context.getValue("dtype");
+  if (const Argument *dtype = wanted.getHost(); dtype && dtype->isDType())
     input.dtype = dtype->getDType();
   if (llvm::Error err = checkFloat(context, input))
     return err;

@@ -224,6 +224,8 @@ static llvm::Expected<ValueType> indexSequence(const InferContext &context, cons
 namespace {
 /// Applies one index after the other to the dimensions of a tensor.
 struct TensorIndexer {
+  TensorIndexer(const InferContext &context, TensorType input) : context(context), type(std::move(input)) {}
+
   const InferContext &context;
   TensorType type;
   int64_t dim = 0;       ///< the next dimension to be indexed
@@ -324,7 +326,7 @@ static llvm::Expected<ValueType> indexTensor(const InferContext &context, const 
   llvm::SmallVector<ValueType, 4> indices{index};
   if (const auto *sequence = index.getSequence(); sequence && sequence->kind == Argument::Kind::Tuple)
     indices.assign(sequence->elements.begin(), sequence->elements.end());
-  TensorIndexer indexer{context, input};
+  TensorIndexer indexer(context, input);
   int64_t used = 0;
   for (const ValueType &one : indices)
     used += countUsedDims(one);
