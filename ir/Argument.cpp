@@ -128,6 +128,13 @@ static void printSequence(llvm::raw_ostream &os, llvm::ArrayRef<Argument> elemen
   }
 }
 
+/// `cuda:1` -> device(type='cuda', index=1).
+static std::string formatDeviceRepr(llvm::StringRef device) {
+  auto [type, index] = device.split(':');
+  std::string text = "device(type=" + formatPythonString(type);
+  return text + (index.empty() ? ")" : ", index=" + index.str() + ")");
+}
+
 void printArgument(llvm::raw_ostream &os, const Argument &argument, ArgumentStyle style) {
   using Kind = Argument::Kind;
   switch (argument.getKind()) {
@@ -163,7 +170,7 @@ void printArgument(llvm::raw_ostream &os, const Argument &argument, ArgumentStyl
     if (style == ArgumentStyle::Qfx)
       os << "device(" << formatQuoted(argument.getString()) << ')';
     else if (style == ArgumentStyle::Repr)
-      os << "device(type=" << formatPythonString(argument.getString()) << ')';
+      os << formatDeviceRepr(argument.getString());
     else
       os << argument.getString();
     return;

@@ -43,6 +43,10 @@ std::string formatPythonString(llvm::StringRef text) {
       out += "\\t";
     } else if (c == '\r') {
       out += "\\r";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\x%02x", c);
+      out += escape;
     } else {
       out += c;
     }

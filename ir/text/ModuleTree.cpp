@@ -3,7 +3,6 @@
 
 #include "ir/Ops.h"
 #include "ir/Text.h"
-#include "ir/verify/Verifier.h"
 #include "ir/weights/Safetensors.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -253,9 +252,9 @@ private:
   void fillTensors() {
     llvm::DenseSet<const Module *> done;
     root.forEachModule([&](const std::string &path, const ModuleRef &module) {
-      if (!module->getClass() || !done.insert(module.get()).second)
+      if (!done.insert(module.get()).second)
         return;
-      for (const ModuleTensor &wanted : module->getClass()->getTensors()) {
+      for (const ModuleTensor &wanted : getModuleTensors(*module)) {
         auto decl = tensorDecls.find(TensorKey(module.get(), wanted.name));
         if (decl != tensorDecls.end()) {
           fillDeclared(*module, wanted.name, *decl->second);
@@ -271,16 +270,13 @@ private:
   }
 
   void fillFromClass(const std::string &path, Module &module, const ModuleTensor &wanted) {
-    bool required = isTensorRequired(module, wanted);
-    if (!required && !wanted.isOptional)
-      return;
     std::string key = joinPath(path, wanted.name);
     if (declarations.broken.contains(key))
       return;
     bool failed = false;
     if (Tensor stored = findStored(key, module.getLoc(), failed))
       return set(module, wanted.name, nullptr, wanted.isBuffer, std::move(stored));
-    if (!required || failed)
+    if (wanted.isOptional || failed)
       return;
     missing.push_back({&module, error(module.getLoc(), "'{0}' of module '{1}' is missing: {2}{3}", key,
                                       module.getClassName(), describeFiles(), suggestKey(key))

@@ -181,8 +181,9 @@ llvm::Error Parser::parseMeta() {
 llvm::Error Parser::parseDeclaration() {
   if (!token.is(Token::Kind::Word) || !llvm::is_contained(kDeclarations, token.text)) {
     std::vector<std::string> known(std::begin(kDeclarations), std::end(kDeclarations));
-    std::string hint = token.is(Token::Kind::Word) ? didYouMean(token.text, known) : "";
-    return unexpected("'weights', 'root', 'module', 'parameter', 'buffer', 'meta' or 'graph'" + hint);
+    if (token.is(Token::Kind::Word))
+      return error(getLoc(), "unknown declaration '{0}'{1}", token.text, didYouMean(token.text, known)).code("text_syntax");
+    return unexpected("'weights', 'root', 'module', 'parameter', 'buffer', 'meta' or 'graph'");
   }
   llvm::StringRef word = token.text;
   advance();

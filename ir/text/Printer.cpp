@@ -4,11 +4,11 @@
 #include "ir/text/LexerDetail.h"
 #include "ir/text/PrinterDetail.h"
 #include "ir/text/TensorTextDetail.h"
-#include "ir/verify/Verifier.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -87,12 +87,11 @@ private:
 
   /// Does the parser ask the weights file for this tensor without a line?
   bool isExpected(const Module &module, llvm::StringRef name, bool isParameter) const {
-    if (!module.getClass() || options.large != PrintOptions::Large::File)
+    if (options.large != PrintOptions::Large::File)
       return false;
-    for (const ModuleTensor &tensor : module.getClass()->getTensors())
-      if (tensor.name == name)
-        return tensor.isBuffer != isParameter && (tensor.isOptional || isTensorRequired(module, tensor));
-    return false;
+    return llvm::any_of(getModuleTensors(module), [&](const ModuleTensor &tensor) {
+      return tensor.name == name && tensor.isBuffer != isParameter;
+    });
   }
 
   /// The path under which the same elements were printed before; empty if this is the first.
@@ -137,20 +136,19 @@ private:
 
   /// In the order of the class's row, then as they stand: the order that parsing gives.
   void printTensors(const std::string &path, const Module &module) {
-    llvm::SmallVector<llvm::StringRef, 4> done;
+    llvm::StringSet<> done;
     auto printNamed = [&](llvm::StringRef name) {
       for (bool isParameter : {true, false})
         for (const auto &entry : isParameter ? module.getParameters() : module.getBuffers())
           if (entry.first == name)
             printTensor(path, module, name, entry.second, isParameter);
-      done.push_back(name);
+      done.insert(name);
     };
-    if (module.getClass())
-      for (const ModuleTensor &tensor : module.getClass()->getTensors())
-        printNamed(tensor.name);
+    for (const ModuleTensor &tensor : getModuleTensors(module))
+      printNamed(tensor.name);
     for (bool isParameter : {true, false})
       for (const auto &[name, tensor] : isParameter ? module.getParameters() : module.getBuffers())
-        if (!llvm::is_contained(done, name))
+        if (!done.contains(name))
           printTensor(path, module, name, tensor, isParameter);
   }
 

@@ -73,15 +73,6 @@ llvm::Error checkAttribute(llvm::StringRef className, const SlotInfo &slot, cons
       .code("module_attr");
 }
 
-bool isTensorRequired(const Module &module, const ModuleTensor &tensor) {
-  if (tensor.isOptional)
-    return false;
-  if (tensor.presentIf.empty())
-    return true;
-  const Argument *condition = module.findAttribute(tensor.presentIf);
-  return condition && !condition->isNone() && !(condition->isBool() && !condition->getBool());
-}
-
 namespace {
 
 class Verifier {
@@ -157,11 +148,11 @@ private:
   void checkCalled(const std::string &path, const Module &module) {
     if (!calledModules.insert(&module).second)
       return;
-    if (const TargetInfo *row = module.getClass())
-      for (const ModuleTensor &tensor : row->getTensors())
-        if (isTensorRequired(module, tensor) && !module.findTensor(tensor.name))
-          findings.add(error(module.getLoc(), "'{0}' of module '{1}' is missing", joinPath(path, tensor.name), row->text)
-                           .code("tensor_missing"));
+    for (const ModuleTensor &tensor : getModuleTensors(module))
+      if (!tensor.isOptional && !module.findTensor(tensor.name))
+        findings.add(error(module.getLoc(), "'{0}' of module '{1}' is missing", joinPath(path, tensor.name),
+                           module.getClassName())
+                         .code("tensor_missing"));
     for (const auto &[name, child] : module.getChildren())
       checkCalled(joinPath(path, name), *child);
   }

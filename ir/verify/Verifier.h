@@ -11,7 +11,6 @@
 namespace qfx {
 
 class GraphModule;
-class Module;
 
 struct VerifyOptions {
   bool inferTypes = false; ///< also infer all types and compare them with the declared ones (`type_mismatch`, operator rules)
@@ -23,9 +22,6 @@ llvm::Error verify(const GraphModule &model, const VerifyOptions &options = {});
 
 /// Rule `module_attr`: does `value` fit attribute `slot` of class `className`?
 llvm::Error checkAttribute(llvm::StringRef className, const SlotInfo &slot, const Argument &value, const Location &loc);
-
-/// Is tensor `tensor` of a module's class there, by the attributes (`presentIf`)?  False also for those that may be absent.
-bool isTensorRequired(const Module &module, const ModuleTensor &tensor);
 
 } // namespace qfx
 

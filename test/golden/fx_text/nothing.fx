@@ -1,0 +1,3 @@
+graph():
+    %x : [num_users=0] = placeholder[target=x]
+    return None
