@@ -14,7 +14,7 @@ template <class Ops> struct BinaryFunctions {
   static F Add(F a, F b) { return a + b; }
   static F Sub(F a, F b) { return a - b; }
   static F Mul(F a, F b) { return a * b; }
-  static F Div(F a, F b) { return a / b; }
+  static F Div(F a, F b) { return Ops::div(a, b); }
   static F Minimum(F a, F b) { return Ops::select(Ops::isNan(a), a, Ops::min(a, b)); }
   static F Maximum(F a, F b) { return Ops::select(Ops::isNan(a), a, Ops::max(a, b)); }
 };

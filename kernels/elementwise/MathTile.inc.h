@@ -103,7 +103,7 @@ template <class Ops> typename Ops::F log1pBatch(typename Ops::F x) {
   F one = Ops::set(1.0f);
   F u = x + one;
   F lost = x - (u - one);
-  F y = logBatch<Ops>(u) + lost / u;
+  F y = logBatch<Ops>(u) + Ops::div(lost, u);
   // near zero the logarithm's own argument is 1: the series' first terms are exact enough
   F tinyY = Ops::fma(x * x, Ops::set(-0.5f), x);
   y = Ops::select(Ops::less(Ops::abs(x), Ops::set(1.0e-4f)), tinyY, y);
@@ -116,13 +116,13 @@ template <class Ops> typename Ops::F log1pBatch(typename Ops::F x) {
 template <class Ops> typename Ops::F tanhBatch(typename Ops::F x) {
   using F = typename Ops::F;
   F t = expm1Batch<Ops>(Ops::abs(x) * Ops::set(-2.0f));
-  F y = copySign<Ops>(t / (t + Ops::set(2.0f)), x);
+  F y = copySign<Ops>(Ops::div(t, t + Ops::set(2.0f)), x);
   return Ops::select(Ops::isNan(x), x, y);
 }
 
 /// 1/(1 + e^-x).
 template <class Ops> typename Ops::F sigmoidBatch(typename Ops::F x) {
-  return Ops::set(1.0f) / (Ops::set(1.0f) + expBatch<Ops>(Ops::set(0.0f) - x));
+  return Ops::div(Ops::set(1.0f), Ops::set(1.0f) + expBatch<Ops>(Ops::set(0.0f) - x));
 }
 
 /// erf x within 1.5 ulp (N. Juffa).

@@ -26,8 +26,8 @@ template <class Ops> struct UnaryFunctions {
   }
   static F Square(F x, const P &) { return x * x; }
   static F Sqrt(F x, const P &) { return Ops::sqrt(x); }
-  static F Rsqrt(F x, const P &) { return k(1) / Ops::sqrt(x); }
-  static F Reciprocal(F x, const P &) { return k(1) / x; }
+  static F Rsqrt(F x, const P &) { return Ops::div(k(1), Ops::sqrt(x)); }
+  static F Reciprocal(F x, const P &) { return Ops::div(k(1), x); }
   static F Floor(F x, const P &) { return Ops::floor(x); }
   static F Ceil(F x, const P &) { return flipSign(Ops::floor(flipSign(x))); }
   static F Round(F x, const P &) { return Ops::rne(x); }
@@ -36,8 +36,8 @@ template <class Ops> struct UnaryFunctions {
   static F Clamp(F x, const P &p) { return clampBatch<Ops>(x, k(p.a), k(p.b)); }
   static F LeakyRelu(F x, const P &p) { return Ops::select(Ops::less(k(0), x), x, x * k(p.a)); }
   static F Threshold(F x, const P &p) { return Ops::select(Ops::lessEqual(x, k(p.a)), k(p.b), x); }
-  static F Hardswish(F x, const P &) { return x * relu6(x + k(3)) / k(6); }
-  static F Hardsigmoid(F x, const P &) { return relu6(x + k(3)) / k(6); }
+  static F Hardswish(F x, const P &) { return Ops::div(x * relu6(x + k(3)), k(6)); }
+  static F Hardsigmoid(F x, const P &) { return Ops::div(relu6(x + k(3)), k(6)); }
   static F Hardshrink(F x, const P &p) { return Ops::select(Ops::lessEqual(Ops::abs(x), k(p.a)), k(0), x); }
   static F Softshrink(F x, const P &p) {
     F y = Ops::select(Ops::less(x, k(-p.a)), x + k(p.a), k(0));
@@ -50,7 +50,7 @@ template <class Ops> struct UnaryFunctions {
   static F Log1p(F x, const P &) { return log1pBatch<Ops>(x); }
   static F Sigmoid(F x, const P &) { return sigmoidBatch<Ops>(x); }
   static F LogSigmoid(F x, const P &) { return flipSign(softplusBatch<Ops>(flipSign(x))); }
-  static F Silu(F x, const P &) { return x / (k(1) + expBatch<Ops>(flipSign(x))); }
+  static F Silu(F x, const P &) { return Ops::div(x, k(1) + expBatch<Ops>(flipSign(x))); }
   static F Tanh(F x, const P &) { return tanhBatch<Ops>(x); }
   static F Erf(F x, const P &) { return erfBatch<Ops>(x); }
   static F Gelu(F x, const P &) { return x * k(0.5f) * (k(1) + erfBatch<Ops>(x * k(0.70710678f))); }
@@ -64,16 +64,16 @@ template <class Ops> struct UnaryFunctions {
   }
   static F Softplus(F x, const P &p) {
     F scaled = x * k(p.a);
-    return Ops::select(Ops::less(k(p.b), scaled), x, softplusBatch<Ops>(scaled) / k(p.a));
+    return Ops::select(Ops::less(k(p.b), scaled), x, Ops::div(softplusBatch<Ops>(scaled), k(p.a)));
   }
   static F Mish(F x, const P &) { return x * tanhBatch<Ops>(softplusBatch<Ops>(x)); }
-  static F Softsign(F x, const P &) { return x / (k(1) + Ops::abs(x)); }
+  static F Softsign(F x, const P &) { return Ops::div(x, k(1) + Ops::abs(x)); }
   static F Tanhshrink(F x, const P &) { return x - tanhBatch<Ops>(x); }
   static F AddScalar(F x, const P &p) { return x + k(p.a); }
   static F RsubScalar(F x, const P &p) { return k(p.a) - x; }
   static F MulScalar(F x, const P &p) { return x * k(p.a); }
-  static F DivScalar(F x, const P &p) { return x / k(p.a); }
-  static F RdivScalar(F x, const P &p) { return k(p.a) / x; }
+  static F DivScalar(F x, const P &p) { return Ops::div(x, k(p.a)); }
+  static F RdivScalar(F x, const P &p) { return Ops::div(k(p.a), x); }
 };
 
 template <class Ops, typename Ops::F (*Function)(typename Ops::F, const UnaryParams &)>

@@ -98,7 +98,7 @@ void countBins(const float *src, int64_t n, float lo, float hi, int32_t numBins,
   auto indexOf = [&](F x) {
     auto inside = Ops::both(Ops::lessEqual(low, x), Ops::lessEqual(x, high));
     F safe = Ops::select(inside, x, low);
-    auto bin = Ops::minInt(Ops::toIntTrunc((safe - low) * bins / width), last);
+    auto bin = Ops::minInt(Ops::toIntTrunc(Ops::div((safe - low) * bins, width)), last);
     return Ops::selectInt(inside, bin, outside);
   };
   constexpr int B = 2 * N < 16 ? 16 : 2 * N; // indices go through a small buffer: stores, then scalar increments

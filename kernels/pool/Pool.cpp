@@ -78,20 +78,21 @@ void avgPool(const PoolKernels &kernels, const PoolShape &shape, const float *sr
   }
 }
 
-/// The two rules of operators.md 8.1 and the two of 8.2.
+/// avg_pool's rule for each memory format (operators.md 8.1); adaptive pooling has one for both: RNE of the raw sum times
+/// a reciprocal built dimension by dimension.
 static PoolRounding getRounding(const PoolShape &shape, const Pixel &pixel, int32_t zeroPoint, MemoryFormat format) {
   PoolRounding rounding = {0, 1.0f, 1.0f, 1.0f, 0.0f, 0};
-  const int64_t divisor = getDivisor(shape, pixel);
-  if (format == MemoryFormat::ChannelsLast) {
-    rounding.correction = static_cast<int32_t>(pixel.size) * zeroPoint;
-    rounding.scale = 1.0f / static_cast<float>(divisor);
-    rounding.after = zeroPoint;
-  } else if (shape.adaptive) {
-    rounding.scale = 1.0f;
+  if (shape.adaptive) {
     for (int64_t extent : pixel.extents)
       rounding.scale = rounding.scale / static_cast<float>(extent);
+    return rounding;
+  }
+  const int64_t divisor = getDivisor(shape, pixel);
+  rounding.correction = static_cast<int32_t>(pixel.size) * zeroPoint;
+  if (format == MemoryFormat::ChannelsLast) {
+    rounding.scale = 1.0f / static_cast<float>(divisor);
+    rounding.after = zeroPoint;
   } else {
-    rounding.correction = static_cast<int32_t>(pixel.size) * zeroPoint;
     rounding.scale = static_cast<float>(1.0 / static_cast<double>(divisor));
     rounding.before = static_cast<float>(zeroPoint);
   }

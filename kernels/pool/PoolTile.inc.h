@@ -85,15 +85,15 @@ void avgFloats(const float *src, const PoolCell &cell, int64_t channels, float d
       sum2 = sum2 + Ops::load(p + 2 * N);
       sum3 = sum3 + Ops::load(p + 3 * N);
     });
-    Ops::store(dst + c, sum0 / div);
-    Ops::store(dst + c + N, sum1 / div);
-    Ops::store(dst + c + 2 * N, sum2 / div);
-    Ops::store(dst + c + 3 * N, sum3 / div);
+    Ops::store(dst + c, Ops::div(sum0, div));
+    Ops::store(dst + c + N, Ops::div(sum1, div));
+    Ops::store(dst + c + 2 * N, Ops::div(sum2, div));
+    Ops::store(dst + c + 3 * N, Ops::div(sum3, div));
   }
   for (; c + N <= channels; c += N) {
     F sum = Ops::set(0);
     forTaps(src + c, cell, [&](const float *p) { sum = sum + Ops::load(p); });
-    Ops::store(dst + c, sum / div);
+    Ops::store(dst + c, Ops::div(sum, div));
   }
   for (; c < channels; ++c) {
     float sum = 0;
@@ -110,7 +110,7 @@ void avgCodes(const T *src, const PoolCell &cell, int64_t channels, const PoolRo
   const I correction = Ops::setInt(r.correction);
   auto finish = [&](I sum) {
     auto t = Ops::toFloat(Ops::sub(sum, correction)) * Ops::set(r.scale);
-    return round(t / Ops::set(r.divisor) * Ops::set(r.unscale) + Ops::set(r.before));
+    return round(Ops::div(t, Ops::set(r.divisor)) * Ops::set(r.unscale) + Ops::set(r.before));
   };
   int64_t c = 0;
   for (; c + B <= channels; c += B) {

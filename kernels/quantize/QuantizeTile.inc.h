@@ -27,7 +27,7 @@ void quantizeChannelsRow(const float *src, T *dst, int64_t n, const float *scale
   constexpr int N = Ops::N, B = 4 * Ops::N;
   using I = typename Ops::I;
   auto batch = [](const float *x, const float *s, const int32_t *z) {
-    auto t = Ops::load(x) * (Ops::set(1.0f) / Ops::load(s));
+    auto t = Ops::load(x) * Ops::div(Ops::set(1.0f), Ops::load(s));
     I zp = Ops::loadInt(z);
     auto low = Ops::toFloat(Ops::sub(Ops::setInt(CodeRange<T>::lo), zp));
     auto high = Ops::toFloat(Ops::sub(Ops::setInt(CodeRange<T>::hi), zp));

@@ -107,7 +107,7 @@ template <class Ops> void softmaxRow(const float *src, float *dst, int64_t n) {
   F top = Ops::set(maxRow<Ops>(src, n));
   mapRow<Ops>(src, dst, n, [&](F x) { return expBatch<Ops>(x - top); });
   F total = Ops::set(static_cast<float>(sumRow<Ops>(dst, n)));
-  mapRow<Ops>(dst, dst, n, [&](F e) { return e / total; });
+  mapRow<Ops>(dst, dst, n, [&](F e) { return Ops::div(e, total); });
 }
 
 template <class Ops> void logSoftmaxRow(const float *src, float *dst, int64_t n) {

@@ -26,6 +26,7 @@ struct Avx2Ops {
   static F fma(F a, F b, F c) { return xsimd::fma(a, b, c); }
   static F min(F a, F b) { return F(_mm256_min_ps(a, b)); } // the instruction's own rule: b where unordered or equal
   static F max(F a, F b) { return F(_mm256_max_ps(a, b)); }
+  static F div(F a, F b) { return a / b; }
   static F sqrt(F a) { return xsimd::sqrt(a); }
   static F rne(F a) { return F(_mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)); }
   static F floor(F a) { return xsimd::floor(a); }

@@ -26,6 +26,7 @@ struct NeonOps {
   static F fma(F a, F b, F c) { return F(vfmaq_f32(c, a, b)); }
   static F min(F a, F b) { return F(vbslq_f32(vcltq_f32(a, b), a, b)); } // not vminq: that one propagates NaN
   static F max(F a, F b) { return F(vbslq_f32(vcgtq_f32(a, b), a, b)); }
+  static F div(F a, F b) { return F(vdivq_f32(a, b)); } // xsimd 8.1's operator refines an estimate
   static F sqrt(F a) { return F(vsqrtq_f32(a)); }
   static F rne(F a) { return F(vrndnq_f32(a)); }
   static F floor(F a) { return F(vrndmq_f32(a)); }

@@ -9,7 +9,8 @@ namespace { // each file that includes this keeps its own copy: it may be compil
 
 /// Every Ops struct offers these names with these meanings, so one template gives the same bits on all of them:
 /// min(a, b) = a < b ? a : b and max(a, b) = a > b ? a : b (b where either is NaN); fma rounds once; rne and toInt round
-/// half to even (toInt within int32 only); 8-bit codes are loaded into int32 lanes and stored from lanes in range.
+/// half to even (toInt within int32 only); div and sqrt are correctly rounded; 8-bit codes are loaded into int32 lanes and
+/// stored from lanes in range.
 struct ScalarOps {
   using F = float;
   using I = int32_t;
@@ -25,6 +26,7 @@ struct ScalarOps {
   static F fma(F a, F b, F c) { return __builtin_fmaf(a, b, c); }
   static F min(F a, F b) { return a < b ? a : b; }
   static F max(F a, F b) { return a > b ? a : b; }
+  static F div(F a, F b) { return a / b; }
   static F sqrt(F a) { return __builtin_sqrtf(a); }
   static F rne(F a) { return __builtin_nearbyintf(a); }
   static F floor(F a) { return __builtin_floorf(a); }
