@@ -40,18 +40,4 @@ void PassContext::applied(llvm::StringRef pass, const Node &node, std::string me
   onRemark(remark);
 }
 
-llvm::Expected<QConfigMapping> getQConfigMapping(const PassContext &context, bool isQat) {
-  if (context.qconfigMapping)
-    return *context.qconfigMapping;
-  const std::string &name = context.backend.getName();
-  if (name == "executorch" && !isQat)
-    return getSymmetricQnnpackQConfigMapping();
-  if (name == "native")
-    return isQat ? getDefaultQatQConfigMapping() : getDefaultQConfigMapping();
-  for (llvm::StringRef known : {"x86", "fbgemm", "qnnpack", "onednn"})
-    if (name == known)
-      return isQat ? getDefaultQatQConfigMapping(known) : getDefaultQConfigMapping(known);
-  return error({}, "backend '{0}' has no default qconfig mapping; give one with --qconfig=FILE", name).code("qconfig_missing");
-}
-
 } // namespace qfx

@@ -32,7 +32,7 @@ struct PassContext {
   BackendConfig backend{"native"};
   /// x86 | fbgemm | onednn | qnnpack: output stage and reduce_range of dynamic quantization (workflow 6).
   std::string engine = "x86";
-  /// What prepare applies.  Unset: the default mapping of the backend (getQConfigMapping).
+  /// What prepare applies.  Unset: the default mapping of the backend (getDefaultMappingFor).
   std::optional<QConfigMapping> qconfigMapping;
   /// A mapping given to convert may only switch quantization off (workflow 2.5).
   std::optional<QConfigMapping> convertQConfigMapping;
@@ -52,10 +52,6 @@ struct PassContext {
   llvm::Error missed(llvm::StringRef pass, const Node &node, std::string requested, Diagnostic why) const;
   void applied(llvm::StringRef pass, const Node &node, std::string message) const;
 };
-
-/// context.qconfigMapping, else the default one: of the built-in backend of that name (native: x86's; executorch: the symmetric qnnpack
-/// mapping); for any other backend an error that asks for a mapping.
-llvm::Expected<QConfigMapping> getQConfigMapping(const PassContext &context, bool isQat);
 
 /// A pass is a pure function of (model, context, options).  `run` tells whether the model changed.
 class Pass {

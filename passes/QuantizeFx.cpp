@@ -2,7 +2,9 @@
 #include "passes/QuantizeFx.h"
 
 #include "passes/Pass.h"
+#include "passes/convert/Convert.h"
 #include "passes/fuse/Fuse.h"
+#include "passes/lower/Lower.h"
 
 namespace qfx {
 
@@ -20,6 +22,20 @@ llvm::Expected<GraphModule> prepareFx(GraphModule model, const PrepareOptions &o
   auto prepared = prepare(model, options, context);
   if (!prepared)
     return prepared.takeError();
+  return model;
+}
+
+llvm::Expected<GraphModule> convertToReferenceFx(GraphModule model, PassContext &context) {
+  if (llvm::Error err = convertToReference(model, {context.convertQConfigMapping}, context))
+    return err;
+  return model;
+}
+
+llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context) {
+  if (llvm::Error err = convertToReference(model, {context.convertQConfigMapping}, context))
+    return err;
+  if (llvm::Error err = lower(model, context))
+    return err;
   return model;
 }
 

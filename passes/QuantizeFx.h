@@ -3,6 +3,7 @@
 #define PASSES_QUANTIZEFX_H
 
 #include "ir/GraphModule.h"
+#include "passes/Pass.h"
 #include "passes/prepare/Prepare.h"
 
 namespace qfx {
@@ -12,6 +13,12 @@ llvm::Expected<GraphModule> fuseFx(GraphModule model, PassContext &context);
 
 /// prepare_fx (and prepare_qat_fx, `options.isQat`): fuse, then prepare, with the backend of `context`.
 llvm::Expected<GraphModule> prepareFx(GraphModule model, const PrepareOptions &options, PassContext &context);
+
+/// convert_to_reference_fx: observers become quantize/dequantize pairs, weighted modules reference modules.
+llvm::Expected<GraphModule> convertToReferenceFx(GraphModule model, PassContext &context);
+
+/// convert_fx: the reference model lowered to the quantized operators of context.engine.
+llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context);
 
 } // namespace qfx
 

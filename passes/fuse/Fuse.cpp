@@ -4,6 +4,7 @@
 #include "ir/GraphModule.h"
 #include "passes/Pass.h"
 #include "passes/PassRegistry.h"
+#include "passes/ValueOrigin.h"
 #include "passes/config/Matcher.h"
 #include "passes/fuse/FusionRecord.h"
 #include "passes/fuse/Fusers.h"
@@ -55,6 +56,7 @@ public:
       fused->setArgs(std::move(args));
       fused->setTargetPath(*path);
       fused->setType(node.getType());
+      setValueOrigin(*fused, *match.anchor);
       copies[&node] = fused;
       for (const Node *member : match.nodes)
         if (member != match.root)

@@ -4,6 +4,8 @@
 #include "ir/Bind.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
+#include "passes/ValueOrigin.h"
+#include "passes/prepare/DerivedObserver.h"
 
 namespace qfx {
 
@@ -70,6 +72,8 @@ llvm::Error lowerStaticFunctions(LowerState &state) {
       packed = graph.callFunction(*row->prepack, trimToCall(*call, *row->prepack, std::move(*prepackArgs)));
       packed->setLoc(call->getLoc());
     }
+    if (pattern->relu)
+      setValueOrigin(*call, *pattern->relu);
     call->setTarget(pattern->relu ? *row->toRelu : *row->to);
     call->setArgsAndKwargs({inputDequantize->getArg(0), packed, scaleNode, zeroPointNode}, {});
     pattern->quantize->replaceAllUsesWith(call);
@@ -97,6 +101,8 @@ llvm::Error lowerBinaryFunctions(LowerState &state) {
       continue;
     Node *call = pattern->ref;
     const LoweringRow *row = findRow(state, LoweringGroup::BinaryFunction, *call);
+    if (call->findMeta(kOwnQParamsMeta)) // the scalar form would keep the input's parameters (QFX, workflow 4.7)
+      continue;
     const TargetInfo *target = row ? (pattern->relu ? row->toRelu : row->to) : nullptr;
     if (!target || call->getArgs().size() != 2 || !areDequantized(*call, 2) || hasForeignKeyword(*call))
       continue;
@@ -117,6 +123,7 @@ llvm::Error lowerBinaryFunctions(LowerState &state) {
       auto insertPoint = Graph::InsertPoint::after(pattern->quantize);
       lowered = graph.callFunction(*target, std::move(args));
       lowered->setLoc(call->getLoc());
+      setValueOrigin(*lowered, pattern->relu ? *pattern->relu : *call);
       pattern->quantize->replaceAllUsesWith(lowered);
     }
     graph.erase(pattern->quantize);

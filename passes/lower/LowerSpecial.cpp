@@ -3,6 +3,7 @@
 
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
+#include "passes/ValueOrigin.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -49,6 +50,7 @@ static void callQuantizedFunction(Graph &graph, Node &ref, const TargetInfo &tar
   auto insertPoint = Graph::InsertPoint::after(zeroPointNode);
   Node *call = graph.callFunction(target, ref.getArgs(), std::move(kwargs));
   call->setLoc(ref.getLoc());
+  setValueOrigin(*call, ref);
   ref.replaceAllUsesWith(call);
   graph.erase(&ref);
 }

@@ -2,6 +2,7 @@
 #include "tools/run/Compare.h"
 
 #include "backends/observe/Observer.h"
+#include "passes/ValueOrigin.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -139,8 +140,7 @@ std::vector<std::pair<std::string, std::string>> getValueNames(const GraphModule
   for (const Node &node : model.getGraph().nodes()) {
     if (node.is(Opcode::Placeholder) || node.is(Opcode::Output) || node.is(Opcode::GetAttr))
       continue;
-    const Argument *origin = node.findMeta("value_of");
-    names.emplace_back(node.getName(), origin && origin->isString() ? origin->getString() : node.getName());
+    names.emplace_back(node.getName(), getValueOrigin(node));
   }
   return names;
 }
