@@ -13,7 +13,7 @@ namespace qfx {
 /// torch.sum of float32 in the order of ATen's cascade sum with 8 lanes (numerics 3.8 `fsum`).
 float sumLikeTorch(llvm::ArrayRef<float> values);
 
-/// torch.linspace(low, high, count) in float32 (numerics 3.7), count >= 2.
+/// torch.linspace(low, high, count) in float32, count >= 2: numerics 3.7 with fused multiply-adds, as torch 2.13 computes it on x86.
 std::vector<float> linspaceLikeTorch(float low, float high, int64_t count);
 
 /// The counts of `histogram` over [oldLow, oldHigh] spread over as many bins of [newLow, newHigh] (numerics 3.7 `upscale`).

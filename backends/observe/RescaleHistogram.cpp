@@ -2,14 +2,17 @@
 #include "backends/observe/HistogramMathDetail.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace qfx {
 
 std::vector<float> linspaceLikeTorch(float low, float high, int64_t count) {
   std::vector<float> points(static_cast<size_t>(count));
   const float step = (high - low) / static_cast<float>(count - 1);
+  // PyTorch's kernel is compiled with contraction: each point is one fused multiply-add.
   for (int64_t i = 0; i < count; ++i)
-    points[static_cast<size_t>(i)] = i < count / 2 ? low + step * static_cast<float>(i) : high - step * static_cast<float>(count - 1 - i);
+    points[static_cast<size_t>(i)] = i < count / 2 ? std::fma(step, static_cast<float>(i), low)
+                                                   : std::fma(-step, static_cast<float>(count - 1 - i), high);
   return points;
 }
 
