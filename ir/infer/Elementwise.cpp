@@ -49,6 +49,16 @@ llvm::Expected<ValueType> inferFloatOrKept(const InferContext &context) {
   return ValueType(input);
 }
 
+/// PyTorch's quantized gelu makes its result with the input's scale narrowed to float32.
+llvm::Expected<ValueType> inferGelu(const InferContext &context) {
+  QFX_TRY(result, inferFloatOrKept(context));
+  TensorType type = *result.getTensor();
+  if (type.quantizer)
+    type.quantizer = std::make_shared<const Quantizer>(
+        Quantizer::perTensor(static_cast<float>(type.quantizer->getScale()), type.quantizer->getZeroPoint()));
+  return ValueType(type);
+}
+
 /// Integers become float32 (torch.exp of an int tensor).
 llvm::Expected<ValueType> inferFloatFunction(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));

@@ -115,8 +115,8 @@ llvm::Expected<ValueType> inferAvgPool(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   if (llvm::Error err = checkSpatial(context, input, spatial))
     return err;
-  if (!isQuantized(input.dtype) && !isFloat(input.dtype))
-    return context.fail("dtype", "wants a floating-point or quantized tensor, got {0}", toString(input));
+  if (!isQuantized(input.dtype) && !isFloat(input.dtype) && input.dtype != DType::Int64)
+    return context.fail("dtype", "wants a floating-point, int64 or quantized tensor, got {0}", toString(input));
   QFX_TRY(window, readWindow(context, spatial));
   if (context.hasValue("divisor_override")) {
     QFX_TRY(divisor, context.getInt("divisor_override"));
@@ -133,9 +133,10 @@ llvm::Expected<ValueType> inferAdaptivePool(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   if (llvm::Error err = checkSpatial(context, input, spatial))
     return err;
-  for (size_t i = 1; i < input.getRank(); ++i)
+  // Quantized kernels refuse empty channels, too.
+  for (size_t i = isQuantized(input.dtype) ? 1 : input.getRank() - spatial; i < input.getRank(); ++i)
     if (input.shape[i] == Dim(0))
-      return context.fail("size", "wants sizes >= 1 except for the batch, got {0}", toString(input));
+      return context.fail("size", "wants sizes >= 1 along the pooled axes, got {0}", toString(input));
   ValueType given = context.getValue("output_size");
   llvm::SmallVector<ValueType, 3> sizes;
   if (const auto *sequence = given.getSequence())

@@ -116,6 +116,8 @@ def format_of(value):
     if value.dim() not in (4, 5):
         return "contiguous" if value.is_contiguous() else None
     last = torch.channels_last if value.dim() == 4 else torch.channels_last_3d
+    if value.numel() == 0:
+        return None
     contiguous, is_last = value.is_contiguous(), value.is_contiguous(memory_format=last)
     if contiguous == is_last:
         return None
@@ -449,7 +451,8 @@ function("aten.mean.dim", x4, [2, 3], True)
 
 # Shapes
 for x in (x4, q4, cl):
-    method("view", x, 2, -1)
+    # QFX: a view that PyTorch's strides forbid is a reshape, since a converted graph makes activations channels-last under the user's view
+    method("view", x, 2, -1) if x is not cl else None
     method("view", x, 2, 6, 72) if x is not cl else None
     method("reshape", x, (4, -1))
     method("reshape", x, 5, -1)
