@@ -78,16 +78,15 @@ void avgPool(const PoolKernels &kernels, const PoolShape &shape, const float *sr
   }
 }
 
-/// avg_pool's rule for each memory format (operators.md 8.1); adaptive pooling has one for both: RNE of the raw sum times
-/// a reciprocal built dimension by dimension.
+/// The two rules of operators.md 8.1 and the two of 8.2; they differ at ties only.
 static PoolRounding getRounding(const PoolShape &shape, const Pixel &pixel, int32_t zeroPoint, MemoryFormat format) {
   PoolRounding rounding = {0, 1.0f, 1.0f, 1.0f, 0.0f, 0};
-  if (shape.adaptive) {
+  if (shape.adaptive && format == MemoryFormat::Contiguous) { // raw sums, reciprocal built dimension by dimension
     for (int64_t extent : pixel.extents)
       rounding.scale = rounding.scale / static_cast<float>(extent);
     return rounding;
   }
-  const int64_t divisor = getDivisor(shape, pixel);
+  const int64_t divisor = shape.adaptive ? pixel.size : getDivisor(shape, pixel);
   rounding.correction = static_cast<int32_t>(pixel.size) * zeroPoint;
   if (format == MemoryFormat::ChannelsLast) {
     rounding.scale = 1.0f / static_cast<float>(divisor);

@@ -51,10 +51,10 @@ void maxPool(const PoolKernels &kernels, const PoolShape &shape, const T *src, T
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, const float *src, float *dst, int64_t begin,
              int64_t end);
 
-/// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks avg_pool's rounding rule (operators.md
-/// 8.1); avg_pool3d takes ChannelsLast's whatever its format, adaptive pooling does not look at it: both as PyTorch 2.13
-/// does (test/golden/make_elementwise.py; 1.13 told the formats apart).  The exact sum must fit int32: at most 8 million
-/// taps (asserted).  T is uint8_t or int8_t.
+/// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks the rounding rule of operators.md 8.1
+/// and 8.2, measured on PyTorch 1.13; the rules differ at exact ties only.  PyTorch 2.13 on x86 uses Contiguous's rule for
+/// adaptive pooling of quint8 in both formats and ChannelsLast's for avg_pool3d in both: a caller that wants its bits
+/// passes those.  The exact sum must fit int32: at most 8 million taps (asserted).  T is uint8_t or int8_t.
 template <class T>
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, int32_t zeroPoint, MemoryFormat format, const T *src,
              T *dst, int64_t begin, int64_t end);

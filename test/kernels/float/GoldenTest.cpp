@@ -73,12 +73,14 @@ std::vector<uint8_t> allBytes() {
   return bytes;
 }
 
-/// Number of codes that differ.
-int countDifferent(const std::vector<uint8_t> &a, const std::vector<uint8_t> &b) {
+/// Number of codes that differ, where `except` does not say that they may (by one).
+int countDifferent(const std::vector<uint8_t> &a, const std::vector<uint8_t> &b, const std::vector<bool> &except = {}) {
   REQUIRE(a.size() == b.size());
   int count = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    count += a[i] != b[i];
+  for (size_t i = 0; i < a.size(); ++i) {
+    bool excused = !except.empty() && except[i] && std::abs(static_cast<int8_t>(a[i] - b[i])) == 1;
+    count += a[i] != b[i] && !excused;
+  }
   return count;
 }
 
@@ -108,6 +110,25 @@ std::vector<uint8_t> runAverage(const Case &c, const PoolShape &shape, MemoryFor
   else
     avgPool(selectPool(), shape, c.integer(1), format, in, out.data(), 0, shape.numOutputPixels());
   return out;
+}
+
+/// Whether the exact mean lies halfway between two codes, per output of an adaptive pooling.
+std::vector<bool> ties(const Case &c, const PoolShape &shape) {
+  const std::vector<uint8_t> &in = c.codes.at("a");
+  std::vector<bool> result;
+  for (int64_t h = 0; h < shape.out[1]; ++h)
+    for (int64_t w = 0; w < shape.out[2]; ++w)
+      for (int64_t channel = 0; channel < shape.channels; ++channel) {
+        const PoolWindow rows = getPoolWindow(shape, 1, h), columns = getPoolWindow(shape, 2, w);
+        int sum = 0, n = static_cast<int>(rows.count * columns.count);
+        for (int64_t y = rows.start; y < rows.start + rows.count; ++y)
+          for (int64_t x = columns.start; x < columns.start + columns.count; ++x) {
+            uint8_t byte = in[(y * shape.in[2] + x) * shape.channels + channel];
+            sum += c.flag(0) ? static_cast<int8_t>(byte) : byte;
+          }
+        result.push_back(std::abs(2 * sum) % (2 * n) == n);
+      }
+  return result;
 }
 
 } // namespace
@@ -229,8 +250,11 @@ TEST_CASE("golden: adaptive pooling and mean of codes", "[float][golden]") {
     PoolShape shape = poolShape(c.integer(3), c.integer(4));
     shape.adaptive = true;
     INFO("signed " << c.param(0) << " channels_last " << c.param(2) << " to " << c.param(3) << "x" << c.param(4));
-    CHECK(countDifferent(runAverage(c, shape, c.flag(2) ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous),
-                         c.codes.at("out")) == 0);
+    // quint8: 2.13 rounds as Contiguous in both formats (Pool.h); qint8 in channels_last: ties depend on a contraction
+    CHECK(countDifferent(runAverage(c, shape, MemoryFormat::Contiguous), c.codes.at("out"), ties(c, shape)) == 0);
+    if (!c.flag(0) || !c.flag(2))
+      CHECK(countDifferent(runAverage(c, shape, MemoryFormat::Contiguous), c.codes.at("out")) == 0);
+    CHECK(countDifferent(runAverage(c, shape, MemoryFormat::ChannelsLast), c.codes.at("out"), ties(c, shape)) == 0);
   }
   for (const Case &c : readCases("mean")) {
     std::vector<uint8_t> got(32);
