@@ -110,6 +110,8 @@ static void collectNames(const nlohmann::json &value, bool isPattern, std::set<s
       names.insert(text);
     return;
   }
+  if (!value.is_structured())
+    return;
   for (const auto &[key, element] : value.items())
     collectNames(element, isPattern || (value.is_object() && key.rfind("pattern", 0) == 0), names);
 }
