@@ -1,7 +1,6 @@
 // Float GEMM tiles for AVX-512: 12 rows of 32 columns, twenty-four accumulators.
+#include "kernels/isa/Intrinsics.h"
 #include "kernels/sgemm/SgemmTile.inc.h"
-
-#include <immintrin.h>
 
 namespace qfx::kernels {
 namespace {

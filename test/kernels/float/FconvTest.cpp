@@ -5,6 +5,7 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace qfx::kernels;

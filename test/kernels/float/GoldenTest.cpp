@@ -9,10 +9,12 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 
 using namespace qfx::kernels;
 

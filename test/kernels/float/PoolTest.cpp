@@ -4,7 +4,9 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace qfx::kernels;
 using namespace qfx::test;

@@ -5,6 +5,8 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace qfx::kernels;

@@ -6,6 +6,7 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace qfx::kernels;

@@ -4,6 +4,7 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <array>
 #include <cmath>
 
 using namespace qfx::kernels;
