@@ -56,19 +56,29 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
   return quantizeTensor(*input, qparams);
 }
 
-/// The module of packed weights that a prepack call yields: class named by the prepack's row, geometry as attributes.
+/// The class of packed weights of this rank: linear, or convolution with one to three spatial axes.
+static const TargetInfo &getPackedClass(size_t rank) {
+  if (rank == 2)
+    return requireModuleClass("torch.classes.quantized.LinearPackedParamsBase");
+  return requireModuleClass("torch.classes.quantized.Conv" + std::to_string(rank - 2) + "dPackedParamsBase");
+}
+
+/// The module of packed weights that a prepack call yields: class by the weight's rank, geometry as attributes.
 static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const Node &prepack) {
-  static const TargetInfo &linearPacked = requireModuleClass("torch.ao.nn.quantized.LinearPackedParams");
-  static const TargetInfo &convPacked = requireModuleClass("torch.ao.nn.quantized.ConvPackedParams");
   auto bound = bindCall(prepack, state.model);
   if (!bound)
     return bound.takeError();
-  bool isLinear = bound->slots.size() == 2;
-  auto module = std::make_shared<Module>(isLinear ? linearPacked : convPacked);
-  module->setLoc(prepack.getLoc());
   auto weight = evaluateQuantize(state, *prepack.getArg(0).getNode());
   if (!weight)
     return weight.takeError();
+  if (weight->getRank() < 2 || weight->getRank() > 5)
+    return error(prepack.getLoc(), "'{0}' wants a weight of rank 2 to 5, got {1}", prepack.getName(),
+                 toString(weight->getType()))
+        .code("lower_fold");
+  auto module = std::make_shared<Module>(getPackedClass(weight->getRank()));
+  module->setLoc(prepack.getLoc());
+  if (bound->find("output_padding"))
+    module->setAttribute("transpose", true);
   module->setParameter("weight", std::move(*weight));
   for (const BoundSlot &slot : llvm::drop_begin(bound->slots)) {
     if (slot.info->type != SlotType::Tensor) {
