@@ -10,6 +10,12 @@
 
 namespace qfx {
 
+Argument::Argument(const Argument &other) = default;
+Argument::Argument(Argument &&other) noexcept = default;
+Argument &Argument::operator=(const Argument &other) = default;
+Argument &Argument::operator=(Argument &&other) noexcept = default;
+Argument::~Argument() = default;
+
 Argument Argument::aggregate(Kind kind, Elements elements) {
   Argument result;
   result.kind = kind;

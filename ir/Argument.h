@@ -33,6 +33,12 @@ public:
   using DictEntries = std::vector<std::pair<std::string, Argument>>;
 
   Argument() = default;
+  // Out of line: the variant's copy code would else be made anew in every file that holds a list of arguments.
+  Argument(const Argument &other);
+  Argument(Argument &&other) noexcept;
+  Argument &operator=(const Argument &other);
+  Argument &operator=(Argument &&other) noexcept;
+  ~Argument();
   Argument(Node *node) : kind(Kind::Node), value(node) {}
   Argument(bool flag) : kind(Kind::Bool), value(flag) {}
   Argument(int number) : kind(Kind::Int), value(static_cast<int64_t>(number)) {}
