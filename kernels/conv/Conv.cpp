@@ -84,6 +84,7 @@ int64_t getConvScratchBytes(const ConvPlan &plan) {
 void runConv(const ConvPlan &plan, const RequantParams &params, TileOutput output, int32_t srcZeroPoint,
              const uint8_t *src, int64_t ldsElems, void *dst, int64_t lddElems, void *scratch, int64_t begin,
              int64_t end) {
+  assert(output != TileOutput::S32 && "sums without their offsets are for the driver alone");
   const ConvShape &shape = plan.weights.shape;
   if (!plan.weights.gemm) {
     assert(output == TileOutput::Code && "depthwise convolution has no float output");

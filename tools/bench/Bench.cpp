@@ -36,8 +36,8 @@ Timing measure(int threads, int most, const std::function<void(int)> &run) {
     done.store(0);
     round.fetch_add(1, std::memory_order_release);
     run(0);
-    while (done.load(std::memory_order_acquire) != threads - 1) {
-    }
+    while (done.load(std::memory_order_acquire) != threads - 1)
+      std::this_thread::yield();
   };
   constexpr double kBudgetNs = 3e8;
   std::vector<double> times;

@@ -7,7 +7,7 @@
 
 namespace qfx::bench {
 
-/// Parses `key=value` with a positive (or, for padding, non-negative) value up to 2^20.
+/// Parses `key=value` with a positive (or, for padding, non-negative) value up to 2^16.
 static bool parsePair(const std::string &word, std::string &key, int64_t &value) {
   size_t equals = word.find('=');
   if (equals == std::string::npos)
@@ -15,7 +15,7 @@ static bool parsePair(const std::string &word, std::string &key, int64_t &value)
   key = word.substr(0, equals);
   const char *end = word.data() + word.size();
   auto result = std::from_chars(word.data() + equals + 1, end, value);
-  return result.ec == std::errc() && result.ptr == end && value >= (key == "padding" ? 0 : 1) && value <= (1 << 20);
+  return result.ec == std::errc() && result.ptr == end && value >= (key == "padding" ? 0 : 1) && value <= (1 << 16);
 }
 
 static void setSquare(int64_t (&axes)[3], int64_t value) { axes[1] = axes[2] = value; }
@@ -52,6 +52,20 @@ static bool isComplete(const Layer &layer) {
          conv.outChannels % conv.groups == 0 && layer.outSize() > 0;
 }
 
+/// Whether every matrix of the layer, the im2col matrix included, stays below 2 GB.
+static bool isMeasurable(const Layer &layer) {
+  const kernels::ConvShape &conv = layer.conv;
+  double m = double(layer.m), n = double(layer.n), k = double(layer.k), input = m * k;
+  if (layer.isConv) {
+    m = double(layer.outSize()) * double(layer.outSize());
+    n = double(conv.outChannels);
+    k = double(conv.kernel[1]) * double(conv.kernel[2]) * double(conv.groupInChannels());
+    input = double(layer.size) * double(layer.size) * double(conv.inChannels);
+  }
+  constexpr double kMost = 2e9;
+  return m * k < kMost && n * k < kMost && m * n < kMost && input < kMost && k < double(1 << 24);
+}
+
 std::vector<Layer> readLayers(const std::string &path, std::string &error) {
   std::vector<Layer> layers;
   std::ifstream file(path);
@@ -81,8 +95,14 @@ std::vector<Layer> readLayers(const std::string &path, std::string &error) {
               "padding= groups= in=' with positive numbers, found '" + line + "'";
       return {};
     }
+    if (!isMeasurable(layer)) {
+      error = path + ":" + std::to_string(number) + ": layer too large to measure: '" + line + "'";
+      return {};
+    }
     layers.push_back(layer);
   }
+  if (layers.empty())
+    error = "no layers in '" + path + "'";
   return layers;
 }
 

@@ -58,6 +58,8 @@ int main(int argc, char **argv) {
   }
   if (options.family != "gemm" && options.family != "conv" && options.family != "depthwise")
     return fail("expected the family gemm, conv or depthwise, found '" + options.family + "'\n" + kUsage);
+  if (options.shapes.empty())
+    return fail(std::string("expected --shapes=FILE\n") + kUsage);
   try {
     std::regex check(options.kernel);
   } catch (const std::regex_error &) {
