@@ -58,15 +58,19 @@ template <class Ops> typename Ops::F expBatch(typename Ops::F x) {
   return Ops::select(Ops::isNan(x), x, y);
 }
 
-/// e^x - 1, relative error 2 ulp near zero too.
-template <class Ops> typename Ops::F expm1Batch(typename Ops::F x) {
+/// e^x - 1 for x <= 29, relative error 2 ulp near zero too; NaN gives some number.
+template <class Ops> typename Ops::F expm1Bounded(typename Ops::F x) {
   using F = typename Ops::F;
-  F bounded = Ops::min(Ops::max(x, Ops::set(-30.0f)), Ops::set(30.0f));
-  ExpParts<Ops> parts(bounded);
+  ExpParts<Ops> parts(Ops::min(Ops::max(x, Ops::set(-30.0f)), Ops::set(30.0f)));
   F scale = powerOfTwo<Ops>(parts.n);
   F y = Ops::fma(parts.p, scale, scale - Ops::set(1.0f));
-  y = Ops::select(Ops::less(Ops::set(29.0f), x), expBatch<Ops>(x), y);
-  return Ops::select(Ops::either(Ops::isNan(x), Ops::equal(x, Ops::set(0.0f))), x, y);
+  return Ops::select(Ops::equal(x, Ops::set(0.0f)), x, y);
+}
+
+/// e^x - 1 for any x.
+template <class Ops> typename Ops::F expm1Batch(typename Ops::F x) {
+  auto y = Ops::select(Ops::less(Ops::set(29.0f), x), expBatch<Ops>(x), expm1Bounded<Ops>(x));
+  return Ops::select(Ops::isNan(x), x, y);
 }
 
 /// ln x within 1 ulp (N. Juffa's minimax split over [2/3, 4/3]); 0 gives -inf, negative NaN.
@@ -115,7 +119,7 @@ template <class Ops> typename Ops::F log1pBatch(typename Ops::F x) {
 /// tanh x = -t/(t + 2) with t = e^(-2|x|) - 1; relative error 3 ulp.
 template <class Ops> typename Ops::F tanhBatch(typename Ops::F x) {
   using F = typename Ops::F;
-  F t = expm1Batch<Ops>(Ops::abs(x) * Ops::set(-2.0f));
+  F t = expm1Bounded<Ops>(Ops::abs(x) * Ops::set(-2.0f));
   F y = copySign<Ops>(Ops::div(t, t + Ops::set(2.0f)), x);
   return Ops::select(Ops::isNan(x), x, y);
 }
