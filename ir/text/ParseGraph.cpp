@@ -156,6 +156,9 @@ llvm::Error Parser::checkModuleTarget(const std::string &path, const Location &l
 llvm::Error Parser::checkTensorTarget(const std::string &path, const Location &loc) {
   if (tree.root->findTensorAt(path))
     return llvm::Error::success();
+  ModuleRef module = path.empty() ? nullptr : tree.root->findModule(path);
+  if (module && module->getClass() && module->getClass()->op == OpKind::PackedWeights)
+    return llvm::Error::success();
   statementFailed = true;
   // Where the declarations had errors the tensors were not loaded: no follow-up message.
   bool isDeclared = declarations.broken.contains(path) ||

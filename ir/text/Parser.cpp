@@ -227,7 +227,7 @@ void Parser::reportMissingTensors() {
         self(self, *child.second);
   };
   for (const Node &node : graph->nodes())
-    if (node.is(Opcode::CallModule))
+    if (node.is(Opcode::CallModule) || node.is(Opcode::GetAttr)) // get_attr may read packed weights
       if (ModuleRef module = tree.root->findModule(node.getTargetText()))
         need(need, *module);
   for (MissingTensor &missing : tree.missing)

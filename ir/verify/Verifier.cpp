@@ -157,6 +157,12 @@ private:
       checkCalled(joinPath(path, name), *child);
   }
 
+  /// The packed weights at `path`, which get_attr may read like a tensor; null if something else is there.
+  ModuleRef getPackedWeights(llvm::StringRef path) const {
+    ModuleRef module = path.empty() ? nullptr : model.getRoot().findModule(path);
+    return module && module->getClass() && module->getClass()->op == OpKind::PackedWeights ? module : nullptr;
+  }
+
   static bool isLegalName(llvm::StringRef name) {
     auto isWordChar = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     return !name.empty() && llvm::all_of(name, isWordChar) && !std::isdigit(static_cast<unsigned char>(name[0]));
@@ -226,7 +232,9 @@ private:
                          .code("node_arity"));
       break;
     case Opcode::GetAttr:
-      if (!model.getRoot().findTensorAt(target))
+      if (ModuleRef packed = getPackedWeights(target))
+        checkCalled(target.str(), *packed);
+      else if (!model.getRoot().findTensorAt(target))
         findings.add(error(node.getLoc(), "'{0}' reads '{1}', which does not exist", node.getName(), target)
                          .code("node_target"));
       if (!node.getArgs().empty() || !node.getKwargs().empty())

@@ -40,6 +40,24 @@ TEST_CASE("every operator has a type rule and a spelling or is reached by one", 
   }
 }
 
+/// conv2d of Conv2d, as in rule codes.
+static std::string snakeCase(llvm::StringRef name) {
+  std::string text;
+  for (char c : name) {
+    bool isUpper = c >= 'A' && c <= 'Z';
+    text += isUpper && !text.empty() ? "_" : "";
+    text += isUpper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return text;
+}
+
+TEST_CASE("every operator has its text test", "[ops]") {
+  for (const OpInfo &op : getAllOps()) {
+    INFO(op.name.str());
+    CHECK(std::filesystem::exists(QFX_SOURCE_DIR "/test/ir/ops/" + snakeCase(op.name) + ".qfx"));
+  }
+}
+
 TEST_CASE("every spelling fills the operator's required slots and no other", "[ops]") {
   for (const TargetInfo &target : getAllTargets()) {
     INFO(target.text.str());
