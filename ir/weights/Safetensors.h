@@ -51,8 +51,8 @@ private:
   StringPairs metadata;
 };
 
-/// Writes tensors (dense; quantized ones as above) and metadata: header padded to 64 bytes, data ordered by element size then key, as
-/// the safetensors library orders it, so every tensor is aligned.  Keys must be unique (asserted).
+/// Writes tensors (dense; quantized ones as above) and metadata: header padded to 64 bytes, metadata ordered by key, data by element
+/// size then key, as the safetensors library orders it, so every tensor is aligned.  Keys must be unique.
 void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const StringPairs &metadata = {});
 /// The same into a file that appears whole or not at all.
 llvm::Error writeSafetensorsFile(llvm::StringRef path, const NamedTensors &tensors, const StringPairs &metadata = {});

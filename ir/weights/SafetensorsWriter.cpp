@@ -48,6 +48,7 @@ void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const 
     else
       parts.emplace_back(key, tensor.withType(toUnderlyingDType(tensor.getDType()), nullptr));
   }
+  llvm::sort(facts, [](const auto &a, const auto &b) { return a.first < b.first; });
   std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) {
     unsigned aBits = getDTypeInfo(a.second.getDType()).bits, bBits = getDTypeInfo(b.second.getDType()).bits;
     return aBits != bBits ? aBits > bBits : a.first < b.first;

@@ -7,6 +7,6 @@ graph():
     %add_8 : [num_users=2] = call_function[target=torch.add](args = (%add_7, %sum_1), kwargs = {})
     %relu : [num_users=0] = call_function[target=torch.relu](args = (%add_8,), kwargs = {})
     %relu_1 : [num_users=2] = call_method[target=relu](args = (%add_8,), kwargs = {})
-    %max_1 : [num_users=1] = call_method[target=max](args = (%relu_1,), kwargs = {})
-    %cat : [num_users=1] = call_function[target=torch.cat](args = ([%max_1, %relu_1, %max_1],), kwargs = {})
+    %sum_2 : [num_users=1] = call_method[target=sum](args = (%relu_1,), kwargs = {})
+    %cat : [num_users=1] = call_function[target=torch.cat](args = ([%sum_2, %relu_1, %sum_2],), kwargs = {})
     return (cat, tensor)

@@ -57,7 +57,7 @@ TEST_CASE("arguments bind to the operator") {
 
 TEST_CASE("exactly one output, last") {
   CHECK(codesAfter([](GraphModule &m) { m.getGraph().erase(m.getGraph().getOutput()); }) == "node_output");
-  CHECK(codesAfter([](GraphModule &m) { m.getGraph().output(m.getGraph().findNode("fc")); }) == "node_name node_output");
+  CHECK(codesAfter([](GraphModule &m) { m.getGraph().output(m.getGraph().findNode("fc")); }) == "node_output");
   CHECK(codesAfter([](GraphModule &m) { m.getGraph().callFunction(requireFunction("torch.relu"), {m.getGraph().findNode("fc")}); }) ==
         "node_output node_output");
 }
