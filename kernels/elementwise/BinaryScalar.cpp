@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/BinaryTile.inc.h"
 
-const qfx::kernels::BinaryTable qfx::kernels::binary_f32_scalar = qfx::kernels::makeBinaryTable<qfx::kernels::ScalarOps>();
+const qfx::kernels::BinaryTable qfx::kernels::binary_f32_scalar =
+    qfx::kernels::makeBinaryTable<qfx::kernels::ScalarOps>();

@@ -24,8 +24,7 @@ void binaryRow(const float *a, int aStep, const float *b, int bStep, float *dst,
                const BinaryParams &params) {
   using F = typename Ops::F;
   F alpha = Ops::set(params.alpha), lo = Ops::set(params.lo), hi = Ops::set(params.hi);
-  zipRow<Ops>(a, aStep, b, bStep, dst, n,
-              [&](F x, F y) { return Ops::min(hi, Ops::max(lo, Function(x, alpha * y))); });
+  zipRow<Ops>(a, aStep, b, bStep, dst, n, [&](F x, F y) { return Ops::min(hi, Ops::max(lo, Function(x, alpha * y))); });
 }
 
 template <class Ops> constexpr BinaryTable makeBinaryTable() {

@@ -20,8 +20,8 @@ enum class CodeType : uint8_t { U8, S8 };
 
 /// How an input code becomes a float (operators.md 3.2).
 enum class DequantizeRule : uint8_t {
-  Vector, ///< VDQ: fma(s, q, -f32(s * z)); add, cat of channels-last tensors
-  Exact,  ///< DQ: f32(s * f32(q - z)); generic cat, requantize
+  Vector,         ///< VDQ: fma(s, q, -f32(s * z)); add, cat of channels-last tensors
+  Exact,          ///< DQ: f32(s * f32(q - z)); generic cat, requantize
   VectorZeroExact ///< VDQ but exactly 0 where q = z: the unary operators of section 7 (known_traps B74, B75)
 };
 
@@ -30,7 +30,8 @@ enum class DequantizeRule : uint8_t {
 void buildUnaryLut(UnaryKind kind, const UnaryParams &params, CodeType inType, const QParams &in, CodeType outType,
                    const QParams &out, CodeLut &lut);
 
-/// entry = QZ(DQ or VDQ of the code), relu: then max(q, zeroPoint).  Requantize and cat (operators.md 6, numerics 1.10).
+/// entry = QZ(DQ or VDQ of the code), relu: then max(q, zeroPoint).  Requantize and cat (operators.md 6,
+/// numerics 1.10).
 void buildRequantizeLut(DequantizeRule rule, CodeType inType, const QParams &in, CodeType outType, const QParams &out,
                         bool relu, CodeLut &lut);
 

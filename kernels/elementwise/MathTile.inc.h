@@ -19,7 +19,8 @@ template <class Ops> typename Ops::F clampBatch(typename Ops::F x, typename Ops:
 /// x with the sign bit of y.
 template <class Ops> typename Ops::F copySign(typename Ops::F x, typename Ops::F y) {
   auto sign = Ops::setInt(INT32_MIN);
-  return Ops::ofBits(Ops::bitOr(Ops::bitAnd(Ops::bitsOf(x), Ops::setInt(INT32_MAX)), Ops::bitAnd(Ops::bitsOf(y), sign)));
+  return Ops::ofBits(
+      Ops::bitOr(Ops::bitAnd(Ops::bitsOf(x), Ops::setInt(INT32_MAX)), Ops::bitAnd(Ops::bitsOf(y), sign)));
 }
 
 /// 2^n for -126 <= n <= 127.
@@ -79,7 +80,8 @@ template <class Ops> typename Ops::F logBatch(typename Ops::F x) {
   auto tiny = Ops::less(x, Ops::set(1.175494351e-38f));
   F a = Ops::select(tiny, x * Ops::set(8388608.0f), x);
   F i = Ops::select(tiny, Ops::set(-23.0f), Ops::set(0.0f));
-  auto e = Ops::bitAnd(Ops::sub(Ops::bitsOf(a), Ops::setInt(0x3f2aaaab)), Ops::setInt(static_cast<int32_t>(0xff800000)));
+  auto e =
+      Ops::bitAnd(Ops::sub(Ops::bitsOf(a), Ops::setInt(0x3f2aaaab)), Ops::setInt(static_cast<int32_t>(0xff800000)));
   F m = Ops::ofBits(Ops::sub(Ops::bitsOf(a), e)) - Ops::set(1.0f);
   i = Ops::fma(Ops::toFloat(e), Ops::set(1.19209290e-7f), i);
   F s = m * m;

@@ -23,7 +23,8 @@ struct QuantizedBatchNormParams {
   bool relu; // lower bound zeroPointOut instead of the type's
 };
 
-/// Rows of one instruction set, channel innermost: dst[c] = clamp(RNE(fma(alpha[c], f32(src[c] - zeroPointIn), beta[c]))
+/// Rows of one instruction set, channel innermost: dst[c] = clamp(RNE(fma(alpha[c], f32(src[c] - zeroPointIn),
+/// beta[c]))
 /// + zeroPointOut).  dst may equal src.  Results do not depend on the instruction set.
 struct QuantizedBatchNormKernels {
   void (*rowU8)(const uint8_t *src, uint8_t *dst, int64_t channels, const float *alpha, const float *beta,

@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/QuantizedBatchNormTile.inc.h"
 
-const qfx::kernels::QuantizedBatchNormKernels qfx::kernels::quantized_batch_norm_avx2 = qfx::kernels::makeQuantizedBatchNormKernels<qfx::kernels::Avx2Ops>();
+const qfx::kernels::QuantizedBatchNormKernels qfx::kernels::quantized_batch_norm_avx2 =
+    qfx::kernels::makeQuantizedBatchNormKernels<qfx::kernels::Avx2Ops>();

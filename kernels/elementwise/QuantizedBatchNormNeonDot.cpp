@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/QuantizedBatchNormTile.inc.h"
 
-const qfx::kernels::QuantizedBatchNormKernels qfx::kernels::quantized_batch_norm_neon = qfx::kernels::makeQuantizedBatchNormKernels<qfx::kernels::NeonOps>();
+const qfx::kernels::QuantizedBatchNormKernels qfx::kernels::quantized_batch_norm_neon =
+    qfx::kernels::makeQuantizedBatchNormKernels<qfx::kernels::NeonOps>();

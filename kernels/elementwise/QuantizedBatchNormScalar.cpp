@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/QuantizedBatchNormTile.inc.h"
 
-const qfx::kernels::QuantizedBatchNormKernels qfx::kernels::quantized_batch_norm_scalar = qfx::kernels::makeQuantizedBatchNormKernels<qfx::kernels::ScalarOps>();
+const qfx::kernels::QuantizedBatchNormKernels qfx::kernels::quantized_batch_norm_scalar =
+    qfx::kernels::makeQuantizedBatchNormKernels<qfx::kernels::ScalarOps>();

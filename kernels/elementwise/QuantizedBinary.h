@@ -13,9 +13,9 @@ namespace qfx::kernels {
 struct QuantizedAddParams {
   float scaleA, biasA; // x = fma(scaleA, q, biasA), biasA = -f32(scaleA * zeroPointA)
   float scaleB, biasB;
-  float inv;           // f32(1 / f32(output scale))
-  int32_t zeroPoint;   // of the output
-  bool relu;           // max(sum, 0) before quantizing
+  float inv;         // f32(1 / f32(output scale))
+  int32_t zeroPoint; // of the output
+  bool relu;         // max(sum, 0) before quantizing
 };
 QuantizedAddParams makeQuantizedAddParams(const QParams &a, const QParams &b, const QParams &out, bool relu);
 
@@ -28,9 +28,9 @@ struct QuantizedMulParams {
 };
 QuantizedMulParams makeQuantizedMulParams(const QParams &a, const QParams &b, const QParams &out, bool relu);
 
-/// Row functions of one instruction set: dst[i] = f(a[i * aStep], b[i * bStep]) for i in [0, n), steps 0 or 1, all three
-/// of the same code type.  dst may equal a or b exactly (step 1), otherwise no overlap.  Every element follows the
-/// vector rule whatever its position (known_traps B75); results do not depend on the instruction set.
+/// Row functions of one instruction set: dst[i] = f(a[i * aStep], b[i * bStep]) for i in [0, n), steps 0 or 1, all
+/// three of the same code type.  dst may equal a or b exactly (step 1), otherwise no overlap.  Every element follows
+/// the vector rule whatever its position (known_traps B75); results do not depend on the instruction set.
 struct QuantizedBinaryKernels {
   void (*addU8)(const uint8_t *a, int aStep, const uint8_t *b, int bStep, uint8_t *dst, int64_t n,
                 const QuantizedAddParams &params);

@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/QuantizedBinaryTile.inc.h"
 
-const qfx::kernels::QuantizedBinaryKernels qfx::kernels::quantized_binary_avx2 = qfx::kernels::makeQuantizedBinaryKernels<qfx::kernels::Avx2Ops>();
+const qfx::kernels::QuantizedBinaryKernels qfx::kernels::quantized_binary_avx2 =
+    qfx::kernels::makeQuantizedBinaryKernels<qfx::kernels::Avx2Ops>();

@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/QuantizedBinaryTile.inc.h"
 
-const qfx::kernels::QuantizedBinaryKernels qfx::kernels::quantized_binary_neon = qfx::kernels::makeQuantizedBinaryKernels<qfx::kernels::NeonOps>();
+const qfx::kernels::QuantizedBinaryKernels qfx::kernels::quantized_binary_neon =
+    qfx::kernels::makeQuantizedBinaryKernels<qfx::kernels::NeonOps>();

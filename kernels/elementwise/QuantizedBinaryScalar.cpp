@@ -3,4 +3,5 @@
 
 #include "kernels/elementwise/QuantizedBinaryTile.inc.h"
 
-const qfx::kernels::QuantizedBinaryKernels qfx::kernels::quantized_binary_scalar = qfx::kernels::makeQuantizedBinaryKernels<qfx::kernels::ScalarOps>();
+const qfx::kernels::QuantizedBinaryKernels qfx::kernels::quantized_binary_scalar =
+    qfx::kernels::makeQuantizedBinaryKernels<qfx::kernels::ScalarOps>();

@@ -10,9 +10,7 @@ namespace qfx::kernels {
 /// From this many channels on, the tile's inner loop over one tap is long enough to read the input in place.
 static constexpr int64_t kDirectChannels = 16;
 
-static bool isDirect(const ConvShape &shape) {
-  return shape.taps() == 1 || shape.groupInChannels() >= kDirectChannels;
-}
+static bool isDirect(const ConvShape &shape) { return shape.taps() == 1 || shape.groupInChannels() >= kDirectChannels; }
 
 static int64_t groupPackedSize(const SgemmKernel &kernel, const ConvShape &shape) {
   return getSgemmPackedSize(kernel, shape.groupOutChannels(), shape.reduction());
@@ -74,7 +72,8 @@ static void gatherTaps(const ConvShape &shape, const ConvSizes &sizes, const Fco
   const int64_t width = sizes.in[2] - column; // columns from the first tap to the right edge
   const int64_t right = std::clamp<int64_t>(width > 0 ? (width + step - 1) / step : 0, left, taps);
   std::fill_n(dst, left * channels, 0.0f);
-  const float *src = args.src + (firstPixel + std::max<int64_t>(column + left * step, 0)) * args.srcStride + firstChannel;
+  const float *src =
+      args.src + (firstPixel + std::max<int64_t>(column + left * step, 0)) * args.srcStride + firstChannel;
   if (step * args.srcStride == channels) // neighbouring taps lie side by side
     std::copy_n(src, (right - left) * channels, dst + left * channels);
   else
@@ -125,9 +124,16 @@ void fconv(const SgemmKernel &kernel, const ConvShape &shape, const ConvSizes &s
         rows.offset = group * channels;
       else
         cursor = gatherRows(shape, sizes, args, blockStart, count, group * channels, floats);
-      SgemmArgs part = {outputs, depth, nullptr, 0, args.packed + group * packedSize,
-                        args.bias ? args.bias + group * outputs : nullptr, args.lo, args.hi,
-                        args.dst + pixel * args.dstStride + group * outputs, args.dstStride};
+      SgemmArgs part = {outputs,
+                        depth,
+                        nullptr,
+                        0,
+                        args.packed + group * packedSize,
+                        args.bias ? args.bias + group * outputs : nullptr,
+                        args.lo,
+                        args.hi,
+                        args.dst + pixel * args.dstStride + group * outputs,
+                        args.dstStride};
       sgemmRows(kernel, part, rows, 0, outputs);
     }
   }

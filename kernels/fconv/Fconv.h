@@ -15,17 +15,17 @@ int64_t getFconvPackedSize(const SgemmKernel &kernel, const ConvShape &shape);
 /// Packs PyTorch's weight [outChannels, inChannels / groups, kD, kH, kW] (dense, row-major).
 void packFconv(const SgemmKernel &kernel, const ConvShape &shape, const float *weight, float *packed);
 
-/// One run of a convolution: dst pixel = clamp(bias + sum over taps (d, h, w), then channels, of src * weight), a single
-/// fma chain per output in that order; padded taps multiply zeros.  Bits depend neither on the instruction set nor on
-/// the split.  Accuracy T2.
+/// One run of a convolution: dst pixel = clamp(bias + sum over taps (d, h, w), then channels, of src * weight), a
+/// single fma chain per output in that order; padded taps multiply zeros.  Bits depend neither on the instruction set
+/// nor on the split.  Accuracy T2.
 struct FconvArgs {
-  const float *src;             // [batch, in..., inChannels], pixel i at src + i * srcStride
+  const float *src; // [batch, in..., inChannels], pixel i at src + i * srcStride
   int64_t srcStride;
   const float *packed;          // by packFconv (or packFdepthwise) with the same kernel
   const float *bias;            // [outChannels] or null
   float lo = -__builtin_inff(); // fused activation: min(max(y, lo), hi), NaN passing through
   float hi = __builtin_inff();
-  float *dst;                   // [batch, out..., outChannels], pixel i at dst + i * dstStride; no overlap with src
+  float *dst; // [batch, out..., outChannels], pixel i at dst + i * dstStride; no overlap with src
   int64_t dstStride;
 };
 

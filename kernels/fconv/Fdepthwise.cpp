@@ -1,6 +1,6 @@
 // Selects float depthwise rows and gathers their taps.
-#include "kernels/fconv/FdepthwiseDetail.h"
 #include "kernels/fconv/FconvDetail.h"
+#include "kernels/fconv/FdepthwiseDetail.h"
 #include "kernels/simd/Select.h"
 
 #include <algorithm>

@@ -3,4 +3,5 @@
 
 #include "kernels/fconv/FdepthwiseTile.inc.h"
 
-const qfx::kernels::FdepthwiseKernels qfx::kernels::fdepthwise_avx2 = qfx::kernels::makeFdepthwiseKernels<qfx::kernels::Avx2Ops>();
+const qfx::kernels::FdepthwiseKernels qfx::kernels::fdepthwise_avx2 =
+    qfx::kernels::makeFdepthwiseKernels<qfx::kernels::Avx2Ops>();

@@ -3,4 +3,5 @@
 
 #include "kernels/fconv/FdepthwiseTile.inc.h"
 
-const qfx::kernels::FdepthwiseKernels qfx::kernels::fdepthwise_neon = qfx::kernels::makeFdepthwiseKernels<qfx::kernels::NeonOps>();
+const qfx::kernels::FdepthwiseKernels qfx::kernels::fdepthwise_neon =
+    qfx::kernels::makeFdepthwiseKernels<qfx::kernels::NeonOps>();

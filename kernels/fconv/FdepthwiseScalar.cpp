@@ -3,4 +3,5 @@
 
 #include "kernels/fconv/FdepthwiseTile.inc.h"
 
-const qfx::kernels::FdepthwiseKernels qfx::kernels::fdepthwise_scalar = qfx::kernels::makeFdepthwiseKernels<qfx::kernels::ScalarOps>();
+const qfx::kernels::FdepthwiseKernels qfx::kernels::fdepthwise_scalar =
+    qfx::kernels::makeFdepthwiseKernels<qfx::kernels::ScalarOps>();

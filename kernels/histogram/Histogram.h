@@ -20,14 +20,12 @@ struct HistogramKernels {
 
   /// Lane-wise: mins[c] = smaller(mins[c], src[r][c]), maxs alike, over `rows` rows of `channels` values whose starts
   /// are `rowStride` apart.  NaN sticks to its channel.  mins and maxs are read and written: start them at +-inf.
-  void (*minMaxChannels)(const float *src, int64_t rows, int64_t channels, int64_t rowStride, float *mins,
-                         float *maxs);
+  void (*minMaxChannels)(const float *src, int64_t rows, int64_t channels, int64_t rowStride, float *mins, float *maxs);
 
   /// Adds to counts[4][stride] the number of values in each bin, in four sub-histograms: a value of element index i may
   /// land in any of them.  Bin of x in [lo, hi]: int(f32(f32(f32(x - lo) * bins) / f32(hi - lo))), the last bin closed
   /// (numerics.md 3.7); other values and NaN go to the extra bin `numBins`.  stride >= numBins + 1.
-  void (*countBins)(const float *src, int64_t n, float lo, float hi, int32_t numBins, uint32_t *counts,
-                    int64_t stride);
+  void (*countBins)(const float *src, int64_t n, float lo, float hi, int32_t numBins, uint32_t *counts, int64_t stride);
 };
 
 /// \returns the rows for `isa`; ask once and keep the reference.

@@ -3,4 +3,5 @@
 
 #include "kernels/histogram/HistogramTile.inc.h"
 
-const qfx::kernels::HistogramKernels qfx::kernels::histogram_avx2 = qfx::kernels::makeHistogramKernels<qfx::kernels::Avx2Ops>();
+const qfx::kernels::HistogramKernels qfx::kernels::histogram_avx2 =
+    qfx::kernels::makeHistogramKernels<qfx::kernels::Avx2Ops>();

@@ -3,4 +3,5 @@
 
 #include "kernels/histogram/HistogramTile.inc.h"
 
-const qfx::kernels::HistogramKernels qfx::kernels::histogram_neon = qfx::kernels::makeHistogramKernels<qfx::kernels::NeonOps>();
+const qfx::kernels::HistogramKernels qfx::kernels::histogram_neon =
+    qfx::kernels::makeHistogramKernels<qfx::kernels::NeonOps>();

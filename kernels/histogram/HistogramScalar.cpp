@@ -3,4 +3,5 @@
 
 #include "kernels/histogram/HistogramTile.inc.h"
 
-const qfx::kernels::HistogramKernels qfx::kernels::histogram_scalar = qfx::kernels::makeHistogramKernels<qfx::kernels::ScalarOps>();
+const qfx::kernels::HistogramKernels qfx::kernels::histogram_scalar =
+    qfx::kernels::makeHistogramKernels<qfx::kernels::ScalarOps>();

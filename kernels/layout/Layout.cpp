@@ -45,8 +45,7 @@ struct Element16 {
 };
 } // namespace
 
-template <class T>
-static void copyDims(const CopyDim *dims, int rank, const T *src, T *dst) {
+template <class T> static void copyDims(const CopyDim *dims, int rank, const T *src, T *dst) {
   const CopyDim &dim = dims[0];
   if (rank > 1) {
     for (int64_t i = 0; i < dim.size; ++i)

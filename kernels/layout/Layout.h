@@ -27,9 +27,10 @@ void channelsToInner(const TransposeKernels &kernels, const T *src, T *dst, int6
 
 inline constexpr int kMaxCopyRank = 8;
 
-/// dst element (i0, i1, ...) = src element (i0, i1, ...) for all indices below `sizes`; strides in elements, any sign, src
-/// strides may be 0.  Element size 1, 2, 4, 8 or 16 bytes (asserted).  Permute, expand, slice, flip, cat and contiguous
-/// are all this call with the right strides.  Dimensions are merged and ordered for locality first.  No overlap.
+/// dst element (i0, i1, ...) = src element (i0, i1, ...) for all indices below `sizes`; strides in elements, any sign,
+/// src strides may be 0.  Element size 1, 2, 4, 8 or 16 bytes (asserted).  Permute, expand, slice, flip, cat and
+/// contiguous are all this call with the right strides.  Dimensions are merged and ordered for locality first.  No
+/// overlap.
 void copyStrided(int rank, const int64_t *sizes, int elemSizeBytes, const void *src, const int64_t *srcStrides,
                  void *dst, const int64_t *dstStrides);
 

@@ -45,8 +45,7 @@ inline void tile8(const uint8_t *src, int64_t srcStride, uint8_t *dst, int64_t d
     _mm_storeu_si128(reinterpret_cast<__m128i *>(dst + i * dstStride), r[i]);
 }
 
-template <class T>
-void edge(const T *src, int64_t srcStride, T *dst, int64_t dstStride, int64_t rows, int64_t cols) {
+template <class T> void edge(const T *src, int64_t srcStride, T *dst, int64_t dstStride, int64_t rows, int64_t cols) {
   for (int64_t c = 0; c < cols; ++c)
     for (int64_t r = 0; r < rows; ++r)
       dst[c * dstStride + r] = src[r * srcStride + c];

@@ -119,8 +119,8 @@ void avgPool(const PoolKernels &kernels, const PoolShape &shape, int32_t zeroPoi
 }
 
 template <class T>
-void meanPositions(const PoolKernels &kernels, int64_t rows, int64_t positions, int64_t channels,
-                   const QParams &params, MemoryFormat format, const T *src, T *dst) {
+void meanPositions(const PoolKernels &kernels, int64_t rows, int64_t positions, int64_t channels, const QParams &params,
+                   MemoryFormat format, const T *src, T *dst) {
   PoolCell cell = {{1, 1, positions}, {0, 0, channels}};
   PoolRounding rounding = {0, 1.0f, static_cast<float>(positions), 1.0f, 0.0f, 0};
   if (format == MemoryFormat::ChannelsLast) {

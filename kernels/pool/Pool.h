@@ -29,7 +29,8 @@ struct PoolRounding {
 };
 
 /// Cells of one instruction set: `channels` results from the cell at src, written densely to dst.
-/// max: NaN wins (f32); a cell of no taps gives the type's lowest value (-inf).  avgF32: sums taps in order, then divides.
+/// max: NaN wins (f32); a cell of no taps gives the type's lowest value (-inf).  avgF32: sums taps in order, then
+/// divides.
 struct PoolKernels {
   void (*maxF32)(const float *src, const PoolCell &cell, int64_t channels, float *dst);
   void (*maxU8)(const uint8_t *src, const PoolCell &cell, int64_t channels, uint8_t *dst);
@@ -51,10 +52,11 @@ void maxPool(const PoolKernels &kernels, const PoolShape &shape, const T *src, T
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, const float *src, float *dst, int64_t begin,
              int64_t end);
 
-/// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks the rounding rule of operators.md 8.1
-/// and 8.2, measured on PyTorch 1.13; the rules differ at exact ties only.  PyTorch 2.13 on x86 uses Contiguous's rule for
-/// adaptive pooling of quint8 in both formats and ChannelsLast's for avg_pool3d in both: a caller that wants its bits
-/// passes those.  The exact sum must fit int32: at most 8 million taps (asserted).  T is uint8_t or int8_t.
+/// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks the rounding rule of
+/// operators.md 8.1 and 8.2, measured on PyTorch 1.13; the rules differ at exact ties only.  PyTorch 2.13 on x86 uses
+/// Contiguous's rule for adaptive pooling of quint8 in both formats and ChannelsLast's for avg_pool3d in both: a caller
+/// that wants its bits passes those.  The exact sum must fit int32: at most 8 million taps (asserted).  T is uint8_t or
+/// int8_t.
 template <class T>
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, int32_t zeroPoint, MemoryFormat format, const T *src,
              T *dst, int64_t begin, int64_t end);
@@ -62,8 +64,8 @@ void avgPool(const PoolKernels &kernels, const PoolShape &shape, int32_t zeroPoi
 /// mean over all positions of an image (operators.md 8.5): src [rows, positions, channels] -> dst [rows, channels].
 /// Contiguous: RNE(f32(sum) / f32(n)) on raw codes; ChannelsLast: dequantize, mean, quantize.  Keeps `params`.
 template <class T>
-void meanPositions(const PoolKernels &kernels, int64_t rows, int64_t positions, int64_t channels,
-                   const QParams &params, MemoryFormat format, const T *src, T *dst);
+void meanPositions(const PoolKernels &kernels, int64_t rows, int64_t positions, int64_t channels, const QParams &params,
+                   MemoryFormat format, const T *src, T *dst);
 
 } // namespace qfx::kernels
 

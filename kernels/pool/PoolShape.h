@@ -12,9 +12,9 @@ struct PoolShape {
   int64_t batch = 1, channels = 1;
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, padding[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
-  bool adaptive = false;        // windows follow from in and out alone; kernel, stride, padding are not read
-  bool countIncludePad = true;  // avg: padded positions count in the divisor
-  int64_t divisorOverride = 0;  // avg: the divisor, if not 0
+  bool adaptive = false;       // windows follow from in and out alone; kernel, stride, padding are not read
+  bool countIncludePad = true; // avg: padded positions count in the divisor
+  int64_t divisorOverride = 0; // avg: the divisor, if not 0
 
   int64_t numOutputPixels() const { return batch * out[0] * out[1] * out[2]; }
   int64_t numInputPixels() const { return in[0] * in[1] * in[2]; } // of one image

@@ -72,8 +72,8 @@ void quantizePerChannel(const float *src, T *dst, int64_t outer, int64_t channel
 }
 
 template <class T>
-void dequantizePerChannel(const T *src, float *dst, int64_t outer, int64_t channels, int64_t inner,
-                          const double *scale, const int32_t *zeroPoint) {
+void dequantizePerChannel(const T *src, float *dst, int64_t outer, int64_t channels, int64_t inner, const double *scale,
+                          const int32_t *zeroPoint) {
   for (int64_t row = 0; row < outer * channels; ++row) {
     const double s = scale[row % channels];
     const float z = static_cast<float>(zeroPoint[row % channels]);
@@ -85,8 +85,10 @@ void dequantizePerChannel(const T *src, float *dst, int64_t outer, int64_t chann
 template void quantizePerChannel(const float *, uint8_t *, int64_t, int64_t, int64_t, const double *, const int32_t *);
 template void quantizePerChannel(const float *, int8_t *, int64_t, int64_t, int64_t, const double *, const int32_t *);
 template void quantizePerChannel(const float *, int32_t *, int64_t, int64_t, int64_t, const double *, const int32_t *);
-template void dequantizePerChannel(const uint8_t *, float *, int64_t, int64_t, int64_t, const double *, const int32_t *);
+template void dequantizePerChannel(const uint8_t *, float *, int64_t, int64_t, int64_t, const double *,
+                                   const int32_t *);
 template void dequantizePerChannel(const int8_t *, float *, int64_t, int64_t, int64_t, const double *, const int32_t *);
-template void dequantizePerChannel(const int32_t *, float *, int64_t, int64_t, int64_t, const double *, const int32_t *);
+template void dequantizePerChannel(const int32_t *, float *, int64_t, int64_t, int64_t, const double *,
+                                   const int32_t *);
 
 } // namespace qfx::kernels

@@ -35,16 +35,16 @@ void quantizeS32(const float *src, int32_t *dst, int64_t n, const QParams &param
 /// x = f32(f32(scale) * f32(q - zeroPoint)) with the difference taken exactly and rounded once to f32.
 void dequantizeS32(const int32_t *src, float *dst, int64_t n, const QParams &params);
 
-/// Quantizes src [outer, channels, inner] (dense) with channel c's scale[c], zeroPoint[c].  T is uint8_t, int8_t, int32_t.
-/// The axis is the logical channel: a caller whose tensor is stored channels-last passes inner = 1.
+/// Quantizes src [outer, channels, inner] (dense) with channel c's scale[c], zeroPoint[c].  T is uint8_t, int8_t,
+/// int32_t. The axis is the logical channel: a caller whose tensor is stored channels-last passes inner = 1.
 template <class T>
 void quantizePerChannel(const float *src, T *dst, int64_t outer, int64_t channels, int64_t inner, const double *scale,
                         const int32_t *zeroPoint);
 
 /// x = f32(double(f32(q) - f32(zeroPoint[c])) * scale[c]) with the unrounded double scale (numerics.md 1.5).
 template <class T>
-void dequantizePerChannel(const T *src, float *dst, int64_t outer, int64_t channels, int64_t inner,
-                          const double *scale, const int32_t *zeroPoint);
+void dequantizePerChannel(const T *src, float *dst, int64_t outer, int64_t channels, int64_t inner, const double *scale,
+                          const int32_t *zeroPoint);
 
 } // namespace qfx::kernels
 

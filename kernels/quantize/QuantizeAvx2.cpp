@@ -3,4 +3,5 @@
 
 #include "kernels/quantize/QuantizeTile.inc.h"
 
-const qfx::kernels::QuantizeKernels qfx::kernels::quantize_avx2 = qfx::kernels::makeQuantizeKernels<qfx::kernels::Avx2Ops>();
+const qfx::kernels::QuantizeKernels qfx::kernels::quantize_avx2 =
+    qfx::kernels::makeQuantizeKernels<qfx::kernels::Avx2Ops>();

@@ -3,4 +3,5 @@
 
 #include "kernels/quantize/QuantizeTile.inc.h"
 
-const qfx::kernels::QuantizeKernels qfx::kernels::quantize_neon = qfx::kernels::makeQuantizeKernels<qfx::kernels::NeonOps>();
+const qfx::kernels::QuantizeKernels qfx::kernels::quantize_neon =
+    qfx::kernels::makeQuantizeKernels<qfx::kernels::NeonOps>();

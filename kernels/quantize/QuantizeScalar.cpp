@@ -3,4 +3,5 @@
 
 #include "kernels/quantize/QuantizeTile.inc.h"
 
-const qfx::kernels::QuantizeKernels qfx::kernels::quantize_scalar = qfx::kernels::makeQuantizeKernels<qfx::kernels::ScalarOps>();
+const qfx::kernels::QuantizeKernels qfx::kernels::quantize_scalar =
+    qfx::kernels::makeQuantizeKernels<qfx::kernels::ScalarOps>();

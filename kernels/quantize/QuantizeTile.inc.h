@@ -18,8 +18,7 @@ template <class Ops, class T> void quantizeRow(const float *src, T *dst, int64_t
 template <class Ops, class T> void dequantizeRow(const T *src, float *dst, int64_t n, const QParams &params) {
   auto scale = Ops::set(static_cast<float>(params.scale));
   auto zeroPoint = Ops::setInt(params.zeroPoint);
-  codeToFloatRow<Ops, T>(src, dst, n,
-                         [&](typename Ops::I q) { return scale * Ops::toFloat(Ops::sub(q, zeroPoint)); });
+  codeToFloatRow<Ops, T>(src, dst, n, [&](typename Ops::I q) { return scale * Ops::toFloat(Ops::sub(q, zeroPoint)); });
 }
 
 template <class Ops, class T>
@@ -53,9 +52,8 @@ void quantizeChannelsRow(const float *src, T *dst, int64_t n, const float *scale
 }
 
 template <class Ops> constexpr QuantizeKernels makeQuantizeKernels() {
-  return {&quantizeRow<Ops, uint8_t>,         &quantizeRow<Ops, int8_t>,
-          &dequantizeRow<Ops, uint8_t>,       &dequantizeRow<Ops, int8_t>,
-          &quantizeChannelsRow<Ops, uint8_t>, &quantizeChannelsRow<Ops, int8_t>};
+  return {&quantizeRow<Ops, uint8_t>,  &quantizeRow<Ops, int8_t>,          &dequantizeRow<Ops, uint8_t>,
+          &dequantizeRow<Ops, int8_t>, &quantizeChannelsRow<Ops, uint8_t>, &quantizeChannelsRow<Ops, int8_t>};
 }
 
 } // namespace

@@ -39,8 +39,8 @@ void reduceMiddle(const ReduceKernels &kernels, const float *src, float *dst, in
 void softmaxMiddle(const ReduceKernels &kernels, const float *src, float *dst, int64_t n, int64_t inner, bool log,
                    int64_t begin, int64_t end, float *scratch);
 
-/// Layer norm of one row of n values: (x - mean) / sqrt(var + eps) * weight + bias, biased variance, mean and variance in
-/// double.  weight and bias may be null (1 and 0).
+/// Layer norm of one row of n values: (x - mean) / sqrt(var + eps) * weight + bias, biased variance, mean and variance
+/// in double.  weight and bias may be null (1 and 0).
 void layerNormRow(const ReduceKernels &kernels, const float *src, float *dst, int64_t n, const float *weight,
                   const float *bias, double eps);
 

@@ -3,4 +3,5 @@
 
 #include "kernels/reduce/ReduceTile.inc.h"
 
-const qfx::kernels::ReduceKernels qfx::kernels::reduce_scalar = qfx::kernels::makeReduceKernels<qfx::kernels::ScalarOps>();
+const qfx::kernels::ReduceKernels qfx::kernels::reduce_scalar =
+    qfx::kernels::makeReduceKernels<qfx::kernels::ScalarOps>();

@@ -78,8 +78,7 @@ template <class Ops> float maxRow(const float *src, int64_t n) {
   return anyNan ? __builtin_nanf("") : result + 0.0f;
 }
 
-template <class Ops>
-void sumRows(const float *src, int64_t count, int64_t rowStride, int64_t channels, double *dst) {
+template <class Ops> void sumRows(const float *src, int64_t count, int64_t rowStride, int64_t channels, double *dst) {
   for (int64_t c = 0; c < channels; ++c)
     dst[c] = 0;
   for (int64_t r = 0; r < count; ++r)

@@ -75,12 +75,14 @@ static void runTile(const SgemmKernel &kernel, const SgemmArgs &args, const Sgem
   SgemmTileFn run = kernel.tiles->byRows[numRows - 1];
   const int64_t width = args.n - column;
   if (width >= kernel.columns)
-    return run(block.runs, block.length, pointers, kernel.rows, rows.offset + block.offset, b, 0, init, c, args.ldc, lo, hi);
+    return run(block.runs, block.length, pointers, kernel.rows, rows.offset + block.offset, b, 0, init, c, args.ldc, lo,
+               hi);
   float buffer[kMaxSgemmRows * kMaxSgemmColumns] = {};
   if (!init)
     for (int64_t i = 0; i < numRows; ++i)
       std::copy_n(c + i * args.ldc, width, buffer + i * kernel.columns);
-  run(block.runs, block.length, pointers, kernel.rows, rows.offset + block.offset, b, 0, init, buffer, kernel.columns, lo, hi);
+  run(block.runs, block.length, pointers, kernel.rows, rows.offset + block.offset, b, 0, init, buffer, kernel.columns,
+      lo, hi);
   for (int64_t i = 0; i < numRows; ++i)
     std::copy_n(buffer + i * kernel.columns, width, c + i * args.ldc);
 }

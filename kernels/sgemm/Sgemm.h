@@ -36,19 +36,19 @@ void packSgemm(const SgemmKernel &kernel, int64_t n, int64_t k, const float *b, 
 /// One product.  Each output is a single chain fma(a[m][p], b[p][j], acc) over rising p that starts with the bias (or
 /// 0), so bits depend neither on the instruction set nor on how the work is split.
 struct SgemmArgs {
-  int64_t n, k;                // columns of C, depth
-  const float *a;              // [m, k], row m at a + m * lda
+  int64_t n, k;   // columns of C, depth
+  const float *a; // [m, k], row m at a + m * lda
   int64_t lda;
-  const float *packed;         // by packSgemm of the same kernel
-  const float *bias;           // [n] or null
+  const float *packed;          // by packSgemm of the same kernel
+  const float *bias;            // [n] or null
   float lo = -__builtin_inff(); // the result is min(max(y, lo), hi), NaN passing through
   float hi = __builtin_inff();
-  float *c;                    // [m, n], row m at c + m * ldc; must not overlap a
+  float *c; // [m, n], row m at c + m * ldc; must not overlap a
   int64_t ldc;
 };
 
-/// Computes rows [mBegin, mEnd) and columns [nBegin, nEnd); nBegin is a multiple of kernel.columns (asserted), nEnd too or
-/// equal to n.
+/// Computes rows [mBegin, mEnd) and columns [nBegin, nEnd); nBegin is a multiple of kernel.columns (asserted), nEnd too
+/// or equal to n.
 void sgemm(const SgemmKernel &kernel, const SgemmArgs &args, int64_t mBegin, int64_t mEnd, int64_t nBegin,
            int64_t nEnd);
 

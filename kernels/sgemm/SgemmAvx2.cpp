@@ -20,9 +20,9 @@ struct Avx2 {
 
 } // namespace
 
-const SgemmTileTable sgemm_f32_6x16_avx2 = {
-    {&sgemmTile<Avx2, 1, 2, 1>, &sgemmTile<Avx2, 2, 2, 1>, &sgemmTile<Avx2, 3, 2, 1>, &sgemmTile<Avx2, 4, 2, 1>,
-     &sgemmTile<Avx2, 5, 2, 1>, &sgemmTile<Avx2, 6, 2, 1>},
-    &sgemmTile<Avx2, 1, 2, kSgemmWidePanels>};
+const SgemmTileTable sgemm_f32_6x16_avx2 = {{&sgemmTile<Avx2, 1, 2, 1>, &sgemmTile<Avx2, 2, 2, 1>,
+                                             &sgemmTile<Avx2, 3, 2, 1>, &sgemmTile<Avx2, 4, 2, 1>,
+                                             &sgemmTile<Avx2, 5, 2, 1>, &sgemmTile<Avx2, 6, 2, 1>},
+                                            &sgemmTile<Avx2, 1, 2, kSgemmWidePanels>};
 
 } // namespace qfx::kernels

@@ -20,9 +20,9 @@ struct Neon {
 
 } // namespace
 
-const SgemmTileTable sgemm_f32_6x16_neon = {
-    {&sgemmTile<Neon, 1, 4, 1>, &sgemmTile<Neon, 2, 4, 1>, &sgemmTile<Neon, 3, 4, 1>, &sgemmTile<Neon, 4, 4, 1>,
-     &sgemmTile<Neon, 5, 4, 1>, &sgemmTile<Neon, 6, 4, 1>},
-    &sgemmTile<Neon, 1, 4, kSgemmWidePanels>};
+const SgemmTileTable sgemm_f32_6x16_neon = {{&sgemmTile<Neon, 1, 4, 1>, &sgemmTile<Neon, 2, 4, 1>,
+                                             &sgemmTile<Neon, 3, 4, 1>, &sgemmTile<Neon, 4, 4, 1>,
+                                             &sgemmTile<Neon, 5, 4, 1>, &sgemmTile<Neon, 6, 4, 1>},
+                                            &sgemmTile<Neon, 1, 4, kSgemmWidePanels>};
 
 } // namespace qfx::kernels

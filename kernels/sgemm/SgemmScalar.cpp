@@ -18,8 +18,8 @@ struct Scalar {
 
 } // namespace
 
-const SgemmTileTable sgemm_f32_4x8_scalar = {
-    {&sgemmTile<Scalar, 1, 8, 1>, &sgemmTile<Scalar, 2, 8, 1>, &sgemmTile<Scalar, 3, 8, 1>, &sgemmTile<Scalar, 4, 8, 1>},
-    &sgemmTile<Scalar, 1, 8, kSgemmWidePanels>};
+const SgemmTileTable sgemm_f32_4x8_scalar = {{&sgemmTile<Scalar, 1, 8, 1>, &sgemmTile<Scalar, 2, 8, 1>,
+                                              &sgemmTile<Scalar, 3, 8, 1>, &sgemmTile<Scalar, 4, 8, 1>},
+                                             &sgemmTile<Scalar, 1, 8, kSgemmWidePanels>};
 
 } // namespace qfx::kernels

@@ -9,8 +9,8 @@ namespace qfx::kernels {
 inline constexpr int kMaxSgemmRows = 12;
 inline constexpr int kSgemmWidePanels = 4;
 
-/// c[i][j] = clamp(start + sum over runs r and p < length of rows[r * rowsStride + i][offset + p] * b[r * length + p][j]),
-/// one fma chain per element in the order (r, p).
+/// c[i][j] = clamp(start + sum over runs r and p < length of x[p] * b[r * length + p][j]) with
+/// x = rows[r * rowsStride + i] + offset, one fma chain per element in the order (r, p).
 /// \param init  [columns] start values of every row, or null: start from c.
 /// \param b     one panel, [runs * length][columns]; a wide tile reads kSgemmWidePanels of them, panelStride apart.
 #define QFX_SGEMM_ARGS                                                                                                 \

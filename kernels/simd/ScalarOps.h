@@ -8,9 +8,9 @@ namespace qfx::kernels {
 namespace { // each file that includes this keeps its own copy: it may be compiled with other flags
 
 /// Every Ops struct offers these names with these meanings, so one template gives the same bits on all of them:
-/// min(a, b) = a < b ? a : b and max(a, b) = a > b ? a : b (b where either is NaN); fma rounds once; rne and toInt round
-/// half to even (toInt within int32 only); div and sqrt are correctly rounded; 8-bit codes are loaded into int32 lanes and
-/// stored from lanes in range.
+/// min(a, b) = a < b ? a : b and max(a, b) = a > b ? a : b (b where either is NaN); fma rounds once; rne and toInt
+/// round half to even (toInt within int32 only); div and sqrt are correctly rounded; 8-bit codes are loaded into int32
+/// lanes and stored from lanes in range.
 struct ScalarOps {
   using F = float;
   using I = int32_t;

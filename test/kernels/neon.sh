@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles kernels/ for aarch64 and runs the int8 kernel tests under qemu-user, NEON dot products included.
+# Compiles kernels/ for aarch64 and runs the kernel tests under qemu-user, NEON dot products included.
 # Usage: neon.sh [build folder]; exit code 77 (skipped) when the cross compiler or qemu is missing.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -36,7 +36,7 @@ while read -r source; do
   *) compile "$source" ;;
   esac
 done < <(find "$root/kernels" -name '*.cpp' | sort)
-for source in "$root"/test/kernels/int8/*Test.cpp "$root/test/kernels/neon/NeonMain.cpp"; do
+for source in "$root"/test/kernels/int8/*Test.cpp "$root"/test/kernels/float/*Test.cpp "$root/test/kernels/neon/NeonMain.cpp"; do
   compile "$source" -I"$root/test/kernels/neon" -I"$root/test" -DQFX_GOLDEN_DIR="\"$root/test/golden\""
 done
 "$cxx" -static "${objects[@]}" -o "$build/neon-tests"

@@ -42,11 +42,35 @@ private:
 
 /// Floats with every kind of value a kernel may meet: specials, tiny, huge and ordinary ones.
 inline std::vector<float> nastyFloats(int64_t n, uint64_t seed) {
-  static constexpr float kSpecials[] = {0.0f,       -0.0f,    1.0f,      -1.0f,     __builtin_inff(), -__builtin_inff(),
-                                        1e-45f,     -1e-45f,  1e-38f,    3.4e38f,   -3.4e38f,         0.5f,
-                                        1.5f,       2.5f,     -0.5f,     88.5f,     -88.5f,           104.0f,
-                                        -104.0f,    6.0f,     -3.0f,     3.0f,      2147483648.0f,    -2147483648.0f,
-                                        1e10f,      -1e10f,   0.3f,      1e-4f,     __builtin_nanf("")};
+  static constexpr float kSpecials[] = {0.0f,
+                                        -0.0f,
+                                        1.0f,
+                                        -1.0f,
+                                        __builtin_inff(),
+                                        -__builtin_inff(),
+                                        1e-45f,
+                                        -1e-45f,
+                                        1e-38f,
+                                        3.4e38f,
+                                        -3.4e38f,
+                                        0.5f,
+                                        1.5f,
+                                        2.5f,
+                                        -0.5f,
+                                        88.5f,
+                                        -88.5f,
+                                        104.0f,
+                                        -104.0f,
+                                        6.0f,
+                                        -3.0f,
+                                        3.0f,
+                                        2147483648.0f,
+                                        -2147483648.0f,
+                                        1e10f,
+                                        -1e10f,
+                                        0.3f,
+                                        1e-4f,
+                                        __builtin_nanf("")};
   Random random(seed);
   std::vector<float> v(static_cast<size_t>(n));
   for (float &x : v) {

@@ -163,9 +163,9 @@ TEST_CASE("golden: quantized add and mul", "[float][golden]") {
 
 TEST_CASE("golden: quantized activations as tables", "[float][golden]") {
   const std::pair<const char *, UnaryKind> kinds[] = {
-      {"Sigmoid", UnaryKind::Sigmoid},         {"Tanh", UnaryKind::Tanh},   {"Hardsigmoid", UnaryKind::Hardsigmoid},
-      {"Hardswish", UnaryKind::Hardswish},     {"Elu", UnaryKind::Elu},     {"LeakyRelu", UnaryKind::LeakyRelu},
-      {"Threshold", UnaryKind::Threshold},     {"Gelu", UnaryKind::Gelu}};
+      {"Sigmoid", UnaryKind::Sigmoid},     {"Tanh", UnaryKind::Tanh}, {"Hardsigmoid", UnaryKind::Hardsigmoid},
+      {"Hardswish", UnaryKind::Hardswish}, {"Elu", UnaryKind::Elu},   {"LeakyRelu", UnaryKind::LeakyRelu},
+      {"Threshold", UnaryKind::Threshold}, {"Gelu", UnaryKind::Gelu}};
   for (auto [name, kind] : kinds)
     for (const Case &c : readCases(name)) {
       const std::vector<double> &p = c.numbers.at("params");
@@ -227,7 +227,8 @@ TEST_CASE("golden: average and max pooling of codes in both memory formats", "[f
         shape.kernel[d] = c.integer(3);
         shape.stride[d] = c.integer(4);
         shape.padding[d] = c.integer(5);
-        CHECK(shape.out[d] == getPooledSize(shape.in[d], shape.kernel[d], shape.stride[d], shape.padding[d], 1, c.flag(6)));
+        CHECK(shape.out[d] ==
+              getPooledSize(shape.in[d], shape.kernel[d], shape.stride[d], shape.padding[d], 1, c.flag(6)));
       }
       shape.countIncludePad = c.flag(7);
       shape.divisorOverride = c.integer(8);
@@ -273,7 +274,8 @@ TEST_CASE("golden: adaptive pooling and mean of codes", "[float][golden]") {
 
 TEST_CASE("golden: quantized batch norm", "[float][golden]") {
   for (const Case &c : readCases("batch_norm")) {
-    std::vector<float> weight = c.floats("weight"), bias = c.floats("bias"), mean = c.floats("mean"), var = c.floats("var");
+    std::vector<float> weight = c.floats("weight"), bias = c.floats("bias"), mean = c.floats("mean"),
+                       var = c.floats("var");
     std::vector<float> alpha(64), beta(64);
     foldQuantizedBatchNorm(64, weight.data(), bias.data(), mean.data(), var.data(), 1e-5f, c.qparams(1), c.qparams(3),
                            alpha.data(), beta.data());

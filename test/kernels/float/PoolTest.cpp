@@ -38,8 +38,10 @@ template <class Visit> static void naiveTaps(const PoolShape &s, int64_t pixel, 
     pixel /= s.out[d];
     count[d] = 0;
     if (s.adaptive) {
-      int64_t lo = static_cast<int64_t>(std::floor(static_cast<float>(pos[d] * s.in[d]) / static_cast<float>(s.out[d])));
-      int64_t hi = static_cast<int64_t>(std::ceil(static_cast<float>((pos[d] + 1) * s.in[d]) / static_cast<float>(s.out[d])));
+      int64_t lo =
+          static_cast<int64_t>(std::floor(static_cast<float>(pos[d] * s.in[d]) / static_cast<float>(s.out[d])));
+      int64_t hi =
+          static_cast<int64_t>(std::ceil(static_cast<float>((pos[d] + 1) * s.in[d]) / static_cast<float>(s.out[d])));
       for (int64_t i = lo; i < hi; ++i)
         taps[d][count[d]++] = i;
     } else
@@ -178,8 +180,8 @@ TEMPLATE_TEST_CASE("average pooling of codes follows both layouts' rules", "[flo
             r = r / static_cast<float>(k[d]);
           v = std::nearbyint(static_cast<float>(sum) * r);
         }
-        want[p * s.channels + c] = static_cast<T>(
-            std::min<float>(std::max<float>(v, CodeRange<T>::lo), CodeRange<T>::hi));
+        want[p * s.channels + c] =
+            static_cast<T>(std::min<float>(std::max<float>(v, CodeRange<T>::lo), CodeRange<T>::hi));
       }
     for (Isa isa : allIsas()) {
       avgPool(selectPool(isa), s, z, format, src.data(), got.data(), 0, s.numOutputPixels());

@@ -1,6 +1,6 @@
 // Quantize and dequantize: the rule of numerics.md 1.4-1.8, known traps, all instruction sets.
-#include "kernels/quantize/HalfFloat.h"
 #include "kernels/quantize/Quantize.h"
+#include "kernels/quantize/HalfFloat.h"
 
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
@@ -131,7 +131,8 @@ TEMPLATE_TEST_CASE("per-channel quantization follows the logical channel", "[flo
       if constexpr (sizeof(T) == 1)
         same = same && q[i] == quantizeOne<T>(x[i], scale[c], zeroPoint[c]);
       else
-        same = same && q[i] == static_cast<int>(std::nearbyint(x[i] * (1.0f / static_cast<float>(scale[c])))) + zeroPoint[c];
+        same = same &&
+               q[i] == static_cast<int>(std::nearbyint(x[i] * (1.0f / static_cast<float>(scale[c])))) + zeroPoint[c];
       back = back && y[i] == static_cast<float>(static_cast<double>(q[i] - zeroPoint[c]) * scale[c]);
     }
     CHECK(same);
@@ -160,7 +161,9 @@ TEST_CASE("half floats convert both ways", "[float][half]") {
     int exponent = i >> 10 & 31, mantissa = i & 1023;
     bool nan = exponent == 31 && mantissa;
     exact = exact && (back[i] == (nan ? i | 0x200 : i)); // signalling NaNs come out quiet
-    double want = exponent == 31 ? INFINITY : exponent ? std::ldexp(1024 + mantissa, exponent - 25) : std::ldexp(mantissa, -24);
+    double want = exponent == 31 ? INFINITY
+                  : exponent     ? std::ldexp(1024 + mantissa, exponent - 25)
+                                 : std::ldexp(mantissa, -24);
     if (!nan)
       values = values && std::fabs(wide[i]) == want && std::signbit(wide[i]) == (i >= 32768);
   }

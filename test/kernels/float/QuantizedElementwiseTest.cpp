@@ -125,11 +125,11 @@ TEST_CASE("quantized scalars: worked examples X22-X29", "[float][quantized]") {
   };
   CodeLut lut;
   QParams out;
-  for (const Case &c : {Case{1, false, {0, 10, 50, 128, 200, 255}, .05, 80},
-                        Case{8, false, {49, 57, 89, 152, 210, 255}, .06176471, 0},
-                        Case{-10, false, {0, 9, 43, 109, 170, 217}, .05882353, 255},
-                        Case{1, true, {80, 80, 80, 128, 200, 255}, .05, 80},
-                        Case{0.025, false, {0, 10, 50, 128, 200, 255}, .05, 100}}) {
+  for (const Case &c :
+       {Case{1, false, {0, 10, 50, 128, 200, 255}, .05, 80}, Case{8, false, {49, 57, 89, 152, 210, 255}, .06176471, 0},
+        Case{-10, false, {0, 9, 43, 109, 170, 217}, .05882353, 255},
+        Case{1, true, {80, 80, 80, 128, 200, 255}, .05, 80},
+        Case{0.025, false, {0, 10, 50, 128, 200, 255}, .05, 100}}) {
     buildAddScalarLut(CodeType::U8, kVParams, c.c, c.relu, out, lut);
     INFO("add " << c.c);
     CHECK(mapCodes(lut, kV) == c.codes);
@@ -187,8 +187,7 @@ TEST_CASE("quantized activations: worked examples X33-X46 and traps", "[float][q
   // X42, X43: bounds as codes
   auto clampV = [](float lo, float hi) {
     Codes out(kV.size());
-    selectCodeMap().clampU8(kV.data(), out.data(), 6,
-                            static_cast<uint8_t>(quantizeValue(lo, CodeType::U8, kVParams)),
+    selectCodeMap().clampU8(kV.data(), out.data(), 6, static_cast<uint8_t>(quantizeValue(lo, CodeType::U8, kVParams)),
                             static_cast<uint8_t>(quantizeValue(hi, CodeType::U8, kVParams)));
     return out;
   };
@@ -217,8 +216,10 @@ TEST_CASE("tables and clamps agree on all instruction sets", "[float][quantized]
       vector.clampU8(s, got.data(), n, lo, hi);
       same = same && want == got && want[0] == std::min(std::max(s[0], lo), hi);
       auto asSigned = [](auto *p) { return reinterpret_cast<const int8_t *>(p); };
-      scalar.clampS8(asSigned(s), reinterpret_cast<int8_t *>(want.data()), n, static_cast<int8_t>(lo), static_cast<int8_t>(hi));
-      vector.clampS8(asSigned(s), reinterpret_cast<int8_t *>(got.data()), n, static_cast<int8_t>(lo), static_cast<int8_t>(hi));
+      scalar.clampS8(asSigned(s), reinterpret_cast<int8_t *>(want.data()), n, static_cast<int8_t>(lo),
+                     static_cast<int8_t>(hi));
+      vector.clampS8(asSigned(s), reinterpret_cast<int8_t *>(got.data()), n, static_cast<int8_t>(lo),
+                     static_cast<int8_t>(hi));
       same = same && want == got;
     }
     CHECK(same);

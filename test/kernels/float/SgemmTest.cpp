@@ -33,7 +33,7 @@ static std::vector<const SgemmKernel *> usableKernels() {
 }
 
 TEST_CASE("sgemm equals the naive chain bit for bit around every tile edge", "[float][sgemm]") {
-  const int64_t sizes[][3] = {{1, 1, 1},   {1, 64, 7},  {1, 130, 300}, {5, 16, 16}, {6, 16, 256}, {7, 17, 257},
+  const int64_t sizes[][3] = {{1, 1, 1},   {1, 64, 7},  {1, 130, 300}, {5, 16, 16}, {6, 16, 256},  {7, 17, 257},
                               {12, 33, 5}, {13, 31, 9}, {25, 48, 513}, {3, 5, 0},   {101, 20, 30}, {2, 128, 64}};
   for (const SgemmKernel *kernel : usableKernels())
     for (auto [m, n, k] : sizes)
@@ -52,7 +52,8 @@ TEST_CASE("sgemm equals the naive chain bit for bit around every tile edge", "[f
           args.lo = -5;
           args.hi = 6;
         }
-        std::vector<float> want = naive(m, n, k, a.data(), lda, b.data(), strideN, strideK, args.bias, args.lo, args.hi);
+        std::vector<float> want =
+            naive(m, n, k, a.data(), lda, b.data(), strideN, strideK, args.bias, args.lo, args.hi);
         std::vector<float> packed(getSgemmPackedSize(*kernel, n, k) + 1), c(m * ldc, -77.0f), d(c);
         packSgemm(*kernel, n, k, b.data(), strideN, strideK, packed.data());
         args.packed = packed.data();
