@@ -58,7 +58,7 @@ static void copyMember(const Module &from, Module &to, llvm::StringRef path) {
     }
     parent = existing.get();
   }
-  bool isParameter = llvm::any_of(source->getParameters(), [&](const auto &entry) { return entry.first == name; });
+  bool isParameter = llvm::any_of(source->getParameters(), [&, &member = name](const auto &entry) { return entry.first == member; });
   if (isParameter)
     parent->setParameter(name, *tensor);
   else
