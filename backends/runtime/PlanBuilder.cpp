@@ -286,7 +286,7 @@ llvm::Error PlanBuilder::bindNode(const Node &node) {
   if (failure)
     return std::move(failure);
   setTypes(*value, type);
-  if (node.is(Opcode::CallFunction) && value->isTensor() && value->isConstant())
+  if ((node.is(Opcode::CallFunction) || node.is(Opcode::CallMethod)) && value->isTensor() && value->isConstant())
     cache.constants[&node] = *value;
   values[&node] = std::move(*value);
   return llvm::Error::success();

@@ -7,6 +7,7 @@
 #include "backends/runtime/MemoryPlan.h"
 #include "backends/runtime/PlanBuilder.h"
 #include "ir/Diagnostics.h"
+#include "ir/Infer.h"
 #include "ir/Ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -80,8 +81,11 @@ struct Program::Impl {
   llvm::Expected<std::vector<Tensor>> sortInputs(const NamedTensors &inputs) const;
 };
 
-/// Every called operator must have some kernel: found out before the first run.
+/// Every called operator must have some kernel, unless it computes host values: found out before the first run.
 llvm::Error Program::Impl::checkKernels() const {
+  llvm::Expected<TypeMap> types = inferTypes(expanded.model);
+  if (!types)
+    return types.takeError();
   ErrorList errors;
   for (const Node &node : expanded.model.getGraph().nodes()) {
     const TargetInfo *target = node.getTarget();
@@ -91,7 +95,9 @@ llvm::Error Program::Impl::checkKernels() const {
       errors.add(error(node.getLoc(), "module '{0}' of class '{1}' cannot be called: the class is not in the table",
                        node.getTargetText(), expanded.model.getModule(node)->getClassName())
                      .code("module_class"));
-    if (!target || target->getOp().has(Traits::HostValue) || hasKernel(target->op))
+    ValueType type = types->lookup(&node);
+    if (!target || hasKernel(target->op) || target->getOp().has(Traits::HostValue) || type.getDim() || type.getHost() ||
+        type.getConstant())
       continue;
     errors.add(error(node.getLoc(), "operator '{0}' ('{1}' at node '{2}') has no kernel to run with",
                      target->getOp().name, target->text, node.getName())

@@ -56,7 +56,6 @@ void compareCodes(const Tensor &actual, const Tensor &expected, bool isTied) {
 }
 
 void checkCase(const std::string &name, int threads) {
-  INFO(name);
   ProgramOptions options;
   options.threads = threads;
   std::vector<NamedValue> outputs = run(name, options);
@@ -83,7 +82,7 @@ TEST_CASE("golden graphs give PyTorch's values", "[runtime][golden]") {
   std::vector<std::string> names = getCaseNames("");
   REQUIRE(names.size() > 100);
   for (const std::string &name : names)
-    checkCase(name, /*threads=*/1);
+    DYNAMIC_SECTION(name) { checkCase(name, /*threads=*/1); }
 }
 
 TEST_CASE("the number of threads changes no bit", "[runtime][threads]") {
