@@ -58,7 +58,9 @@ struct ModuleTree {
 };
 
 constexpr size_t kMaxModuleDepth = 64;
-constexpr uint64_t kMaxModulePaths = 1'000'000;
+constexpr uint64_t kMaxModulePaths = 100'000;
+/// Reading stops at so many findings.
+constexpr size_t kMaxErrors = 100;
 
 /// Hangs the declared modules under the root and fills their tensors from the lines and the weights files.  `sourceName` is the
 /// .qfx file's name, beside which weights files are looked up.  Findings go to `errors`, extra tensors to options.warnings.

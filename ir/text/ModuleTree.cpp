@@ -27,7 +27,7 @@ public:
     size_t numErrors = errors.size();
     collectModules();
     for (const ModuleDecl &decl : declarations.modules)
-      if (byPath.lookup(decl.path) == &decl)
+      if (byPath.lookup(decl.path) == &decl && !hasTooManyErrors())
         attach(decl);
     checkSharing();
     if (errors.size() == numErrors) { // a tree with holes would answer with follow-up errors
@@ -41,6 +41,8 @@ public:
 
 private:
   using TensorKey = std::pair<const Module *, std::string>;
+
+  bool hasTooManyErrors() const { return errors.size() >= kMaxErrors; }
 
   void openWeights(llvm::StringRef sourceName) {
     for (const WeightsDecl &decl : declarations.weights) {
@@ -265,7 +267,7 @@ private:
       }
     });
     for (const auto &[owner, name, decl] : declOrder)
-      if (!filled.contains(decl))
+      if (!filled.contains(decl) && !hasTooManyErrors())
         fillDeclared(*owner, name, *decl);
   }
 
@@ -286,7 +288,7 @@ private:
 
   void aliasTensors() {
     for (const auto &[owner, name, decl] : declOrder) {
-      if (decl->aliasOf.empty())
+      if (decl->aliasOf.empty() || hasTooManyErrors())
         continue;
       const Tensor *target = root.findTensorAt(decl->aliasOf);
       if (target)

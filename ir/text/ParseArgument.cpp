@@ -25,14 +25,14 @@ llvm::Error TokenReader::expect(char punct, llvm::StringRef where) {
 llvm::Expected<std::string> TokenReader::readPath(llvm::StringRef what) {
   if (token.is(Token::Kind::String))
     return readString(what);
-  token = lexer.rereadAsPath(token);
-  if (token.text.empty()) {
-    token = lexer.next(); // the cursor stands before the token that is no path
+  Lexer saved = lexer;
+  Token path = lexer.rereadAsPath(token);
+  if (path.text.empty()) {
+    lexer = saved;
     return unexpected(what);
   }
-  std::string path = token.text.str();
   advance();
-  return path;
+  return path.text.str();
 }
 
 llvm::Expected<std::string> TokenReader::readString(llvm::StringRef what) {

@@ -337,6 +337,8 @@ void Parser::reportUnresolved() {
   for (const auto &entry : definitions)
     names.push_back(entry.getKey().str());
   for (const Unresolved &use : unresolved) {
+    if (hasTooManyErrors()) // each searches all names for the nearest
+      return;
     auto it = definitions.find(use.name);
     if (it != definitions.end())
       errors.add(error(use.loc, "'%{0}' is used before it is defined", use.name)

@@ -231,7 +231,7 @@ void Parser::reportMissingTensors() {
       if (ModuleRef module = tree.root->findModule(node.getTargetText()))
         need(need, *module);
   for (MissingTensor &missing : tree.missing)
-    if (needed.contains(missing.module))
+    if (needed.contains(missing.module) && !hasTooManyErrors())
       errors.add(llvm::make_error<InputError>(std::move(missing.diagnostic)));
 }
 

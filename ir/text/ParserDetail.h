@@ -10,7 +10,6 @@
 namespace qfx {
 
 constexpr unsigned kMaxNesting = 64;
-constexpr size_t kMaxErrors = 100;
 
 /// The token under the cursor and the ways to step over it.
 class TokenReader {

@@ -86,8 +86,8 @@ private:
   }
 
   /// Does the parser ask the weights file for this tensor without a line?
-  bool isExpected(const Module &module, llvm::StringRef name, bool isParameter) const {
-    if (options.large != PrintOptions::Large::File)
+  bool isExpected(const std::string &owner, const Module &module, llvm::StringRef name, bool isParameter) const {
+    if (options.large != PrintOptions::Large::File || owner.empty()) // the root's own tensors have lines always
       return false;
     return llvm::any_of(getModuleTensors(module), [&](const ModuleTensor &tensor) {
       return tensor.name == name && tensor.isBuffer != isParameter;
@@ -116,7 +116,7 @@ private:
     bool isInline = options.large == PrintOptions::Large::Inline || isSmall;
     if (tied.empty() && !isInline)
       external.emplace_back(path, tensor);
-    if (tied.empty() && !isInline && isExpected(module, name, isParameter))
+    if (tied.empty() && !isInline && isExpected(owner, module, name, isParameter))
       return;
     os << (isParameter ? "parameter " : "buffer ") << formatPath(path);
     if (!tied.empty()) {
