@@ -111,7 +111,8 @@ ClampRange PlanBuilder::absorbClamp(const Node &node) {
   if (!node.hasOneUser() || (options.keepAll && originals.count(&node)))
     return none;
   const Node *user = node.getUsers()[0];
-  const TensorType *type = getType(user).getTensor();
+  ValueType userType = getType(user);
+  const TensorType *type = userType.getTensor();
   if (!type || type->dtype != DType::Float32)
     return none;
   std::optional<ClampRange> range = getClampRange(*user, &node, model);
