@@ -51,7 +51,7 @@ llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const Low
       return weight.takeError();
     module->setParameter("weight", std::move(*weight));
   }
-  if (output) {
+  if (output && row.to->getSignature().findSlot("scale")) { // Dropout keeps its input's
     module->setAttribute("scale", output->scale);
     module->setAttribute("zero_point", output->zeroPoint);
   }

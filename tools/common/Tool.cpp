@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <unistd.h>
+#include <vector>
 
 namespace qfx::tool {
 
@@ -37,6 +38,18 @@ void reportWarning(llvm::StringRef toolName, const Diagnostic &warning) {
   if (!warning.loc.file)
     llvm::errs() << toolName << ": ";
   printDiagnostic(llvm::errs(), warning);
+}
+
+void removeForeignOptions() {
+  // LLVM registers its common options (among them a `--stats`) when a command line is first parsed.
+  const char *nothing[] = {"qfx"};
+  llvm::cl::ParseCommandLineOptions(1, nothing, "", &llvm::nulls());
+  std::vector<llvm::cl::Option *> foreign;
+  for (auto &entry : llvm::cl::getRegisteredOptions())
+    if (entry.getKey() != "help" && entry.getKey() != "h")
+      foreign.push_back(entry.second);
+  for (llvm::cl::Option *option : foreign)
+    option->removeArgument();
 }
 
 bool parseCommandLine(int argc, char **argv, llvm::StringRef overview) {

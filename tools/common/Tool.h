@@ -21,6 +21,9 @@ int reportError(llvm::StringRef toolName, llvm::Error err);
 int reportUsage(llvm::StringRef toolName, const llvm::Twine &text);
 void reportWarning(llvm::StringRef toolName, const Diagnostic &warning);
 
+/// Takes LLVM's own flags off the command line, all but --help.  Comes before any flag of ours is made.
+void removeForeignOptions();
+
 /// Parses the command line into llvm::cl options, hiding LLVM's own.  \returns false after printing what is wrong to stderr.
 bool parseCommandLine(int argc, char **argv, llvm::StringRef overview);
 

@@ -77,11 +77,6 @@ OptFlags::OptFlags()
                                                                 cl::value_desc("options"), cl::cat(passes)));
 }
 
-void OptFlags::hideForeign() {
-  llvm::SmallVector<const cl::OptionCategory *, 8> ours = {&io, &passes, &quantization, &inspection, &testing, &logging};
-  cl::HideUnrelatedOptions(ours);
-}
-
 namespace {
 /// A piece of the pipeline and where on the command line it stood.
 struct PipelinePart {

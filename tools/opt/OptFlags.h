@@ -44,7 +44,6 @@ struct OptFlags {
   llvm::cl::opt<bool> quiet;
   llvm::cl::extrahelp examples;
 
-  void hideForeign();
   /// Names of the flags in `passFlags`: passes, then pipelines.
   static std::vector<llvm::StringRef> getFlagNames();
   /// The pipeline that -p, --quantize and the pass flags ask for, in the order given.  `--calibrate` adds the calibrate pass at its place

@@ -225,8 +225,8 @@ static int checkChoices(const OptFlags &flags) {
 }
 
 int main(int argc, char **argv) {
+  removeForeignOptions();
   OptFlags flags;
-  flags.hideForeign();
   if (!parseCommandLine(argc, argv, "qfx-opt: runs quantization passes over a .qfx model\n"))
     return kBadUsage;
   if (int code = checkChoices(flags))

@@ -48,11 +48,6 @@ struct Flags {
                          "  qfx-run resnet18.int8.qfx --inputs=batch.safetensors --outputs=out.safetensors\n"
                          "  qfx-run resnet18.int8.qfx --compare=resnet18.qfx --inputs=batch.safetensors --sqnr=30\n"
                          "  qfx-run resnet18.int8.qfx --benchmark --threads=2\n"};
-
-  void hideForeign() {
-    llvm::SmallVector<const cl::OptionCategory *, 4> ours = {&io, &check, &timing, &other};
-    cl::HideUnrelatedOptions(ours);
-  }
 };
 } // namespace
 
@@ -256,8 +251,8 @@ llvm::Expected<int> Runner::run() {
 }
 
 int main(int argc, char **argv) {
+  removeForeignOptions();
   Flags flags;
-  flags.hideForeign();
   if (!parseCommandLine(argc, argv, "qfx-run: runs a .qfx model, compares it with another, measures accuracy and time\n"))
     return kBadUsage;
   if (flags.print != "summary" && flags.print != "values" && flags.print != "none")
