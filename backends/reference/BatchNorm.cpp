@@ -38,7 +38,7 @@ llvm::Expected<std::shared_ptr<FoldedNorm>> fold(BindContext &context, int64_t c
     data[i] = *pointer;
   }
   if (!data[2] || !data[3])
-    return context.fail("needs running_mean and running_var: batch statistics are not supported");
+    return context.fail("batch statistics (training, or no running_mean and running_var) are not supported");
   llvm::Expected<double> eps = context.attrs().getNumber("eps");
   if (!eps)
     return eps.takeError();
@@ -60,7 +60,7 @@ llvm::Expected<RuntimeValue> bindBatchNorm(BindContext &context) {
     return context.fail("needs rank 2 or more, got {0}", toString(input->type));
   const BoundSlot *training = context.getCall().find("training");
   if (training && training->arg.isBool() && training->arg.getBool())
-    return context.fail("training=True is not supported: only stored statistics are");
+    return context.fail("batch statistics (training, or no running_mean and running_var) are not supported");
   llvm::Expected<TensorType> type = context.getResultTensor();
   if (!type)
     return type.takeError();

@@ -117,7 +117,6 @@ def float_cases():
         "avg_pool_divisor": (nn.AvgPool2d(2, divisor_override=3), (1, 3, 6, 6)),
         "adaptive": (nn.AdaptiveAvgPool2d((3, 2)), (2, 3, 7, 5)),
         "adaptive_global": (nn.AdaptiveAvgPool2d(1), (2, 9, 7, 7)),
-        "adaptive_none": (nn.AdaptiveAvgPool2d((None, 2)), (1, 3, 4, 5)),
     }
     for name, (module, shape) in pools.items():
         float_case(name, one(module), shape)
@@ -259,6 +258,7 @@ def code_cases():
 def packed_case(name, x, weight_shape, relu, per_channel, scale, zero_point, stride=1, padding=0, dilation=1, groups=1,
                 pool=""):
     """quantize, conv or linear with packed weights, optionally a pooling behind it (channels-last in PyTorch)."""
+    x = x.clamp(max=0.04 * 67)  # codes up to 127: above, PyTorch saturates on processors without VNNI (operators 3.5)
     generator = torch.Generator().manual_seed(len(name))
     weight = torch.randn(weight_shape, generator=generator) * 0.3
     bias = torch.randn(weight_shape[0], generator=generator)
@@ -281,10 +281,10 @@ def packed_case(name, x, weight_shape, relu, per_channel, scale, zero_point, str
                       "Conv%dPacked" % spatial, "Conv%ddPacked" % spatial)
     op += "_relu" if relu else ""
     dims = ", ".join(["N"] + [str(size) for size in x.shape[1:]])
-    lines = ["  %q0 = call_function[torch.quantize_per_tensor](%x0, 0.04, 120, torch.quint8)",
+    lines = ["  %q0 = call_function[torch.quantize_per_tensor](%x0, 0.04, 60, torch.quint8)",
              "  %packed = get_attr[_packed_weight_0]()",
              "  %%y = call_function[torch.ops.quantized.%s](%%q0, %%packed, %s, %d)" % (op, number(scale), zero_point)]
-    result = getattr(q, op)(torch.quantize_per_tensor(x, 0.04, 120, torch.quint8), packed, scale, zero_point)
+    result = getattr(q, op)(torch.quantize_per_tensor(x, 0.04, 60, torch.quint8), packed, scale, zero_point)
     if pool:
         lines.append("  %%p = call_function[torch.nn.functional.%s](%%y, 2)" % pool)
         result = getattr(F, pool)(result, 2)
@@ -314,8 +314,8 @@ def packed_cases():
     packed_case("packed_conv_pointwise", x, (20, 8, 1, 1), False, True, 0.03, 90)
     packed_case("packed_conv_depthwise", x, (8, 1, 3, 3), True, True, 0.02, 10, groups=8, padding=1)
     packed_case("packed_conv_multiplier", x, (16, 1, 5, 5), False, True, 0.06, 128, groups=8, padding=2, stride=2)
-    packed_case("packed_conv_pool", x, (12, 8, 3, 3), False, True, 0.09, 111, padding=1, pool="avg_pool2d")
-    packed_case("packed_conv_adaptive", x, (12, 8, 3, 3), False, True, 0.09, 111, padding=1, pool="adaptive_avg_pool2d")
+    packed_case("packed_conv_pool", x, (16, 8, 3, 3), False, True, 0.09, 111, padding=1, pool="avg_pool2d")
+    packed_case("packed_conv_adaptive", x, (16, 8, 3, 3), False, True, 0.09, 111, padding=1, pool="adaptive_avg_pool2d")
     packed_case("packed_linear", quantized_input((5, 70), 6, 1.5), (33, 70), False, True, 0.1, 120)
     packed_case("packed_linear_relu", quantized_input((5, 70), 6, 1.5), (33, 70), True, False, 0.1, 9)
     packed_case("packed_conv1d", quantized_input((2, 4, 17), 7, 1.5), (6, 4, 3), False, True, 0.05, 100, padding=1, stride=2)

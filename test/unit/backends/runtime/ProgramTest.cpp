@@ -26,6 +26,13 @@ std::unique_ptr<Program> compile(const GraphModule &model, const ProgramOptions 
   return std::move(*program);
 }
 
+std::vector<NamedValue> run(Program &program, const NamedTensors &inputs) {
+  auto outputs = program.run(inputs);
+  if (!outputs)
+    FAIL(toText(outputs.takeError()));
+  return std::move(*outputs);
+}
+
 std::string getCompileError(const std::string &text) {
   GraphModule model = parse(text);
   auto program = Program::compile(model);
@@ -61,20 +68,17 @@ TEST_CASE("one program runs any batch size", "[runtime][batch]") {
   Tensor all = fill({3, 2, 4, 5});
   for (int64_t i = 0; i < 3; ++i) {
     Tensor one = Tensor::of<float>(DType::Float32, {1, 2, 4, 5}, all.getData<float>().slice(static_cast<size_t>(i) * 40, 40));
-    auto outputs = program->run({{"x", one}});
-    REQUIRE(outputs);
-    single.push_back((*outputs)[0].value.tensor);
+    std::vector<NamedValue> outputs = run(*program, {{"x", one}});
+    single.push_back(outputs[0].value.tensor);
   }
-  auto outputs = program->run({{"x", all}});
-  REQUIRE(outputs);
-  const Tensor &batch = (*outputs)[0].value.tensor;
+  std::vector<NamedValue> outputs = run(*program, {{"x", all}});
+  const Tensor &batch = outputs[0].value.tensor;
   REQUIRE(batch.getSizes() == llvm::ArrayRef<int64_t>({3, 3}));
   for (int64_t i = 0; i < 9; ++i)
     CHECK(batch.getData<float>()[static_cast<size_t>(i)] == single[static_cast<size_t>(i / 3)].getData<float>()[static_cast<size_t>(i % 3)]);
-  auto empty = program->run({{"x", fill({0, 2, 4, 5})}});
-  REQUIRE(empty);
-  CHECK((*empty)[0].name == "out");
-  CHECK((*empty)[0].value.tensor.getSizes() == llvm::ArrayRef<int64_t>({0, 3}));
+  std::vector<NamedValue> empty = run(*program, {{"x", fill({0, 2, 4, 5})}});
+  CHECK(empty[0].name == "out");
+  CHECK(empty[0].value.tensor.getSizes() == llvm::ArrayRef<int64_t>({0, 3}));
 }
 
 TEST_CASE("every golden case runs with batch 0, 1 and 3", "[runtime][batch]") {
@@ -86,10 +90,8 @@ TEST_CASE("every golden case runs with batch 0, 1 and 3", "[runtime][batch]") {
     for (int64_t batch : {0, 1, 3, 1}) {
       llvm::SmallVector<int64_t, 4> sizes(input.getSizes().begin(), input.getSizes().end());
       sizes[0] = batch;
-      auto outputs = program->run({{"x0", fill(sizes)}});
-      if (!outputs)
-        FAIL(toText(outputs.takeError()));
-      CHECK((*outputs)[0].value.tensor.getSizes()[0] == batch);
+      std::vector<NamedValue> outputs = run(*program, {{"x0", fill(sizes)}});
+      CHECK(outputs[0].value.tensor.getSizes()[0] == batch);
     }
   }
 }
@@ -144,9 +146,9 @@ TEST_CASE("intermediates beyond the limit are an error", "[runtime][errors]") {
   ProgramOptions options;
   options.maxArenaBytes = 100000;
   std::unique_ptr<Program> program = compile(model, options);
-  CHECK(program->run({{"x", fill({10, 1000})}}));
+  run(*program, {{"x", fill({10, 1000})}});
   auto outputs = program->run({{"x", fill({1000, 1000})}});
-  REQUIRE_FALSE(outputs);
+  REQUIRE_FALSE(static_cast<bool>(outputs));
   CHECK(toText(outputs.takeError()).find("[run_memory]") != std::string::npos);
 }
 
@@ -164,31 +166,32 @@ graph(%x : f32[N, 3]) {
 )");
   ModuleRef observer = model.getRoot().findModule("obs");
   Tensor input = Tensor::of<float>(DType::Float32, {1, 3}, std::vector<float>{-2, 0.5f, 3});
-  CHECK(compile(model)->run({{"x", input}}));
+  run(*compile(model), {{"x", input}});
   CHECK(observer->getTensor("min_val").getElementAsDouble(0) == INFINITY);
   ProgramOptions options;
   options.observe = true;
   std::unique_ptr<Program> program = compile(model, options);
-  auto outputs = program->run({{"x", input}});
-  REQUIRE(outputs);
-  CHECK((*outputs)[0].value.tensor.getData<float>()[0] == -1.5f);
+  std::vector<NamedValue> outputs = run(*program, {{"x", input}});
+  CHECK(outputs[0].value.tensor.getData<float>()[0] == -1.5f);
   CHECK(observer->getTensor("min_val").getElementAsDouble(0) == -1.5);
   CHECK(observer->getTensor("max_val").getElementAsDouble(0) == 1.0);
-  CHECK(program->run({{"x", fill({0, 3})}})); // nothing to see
+  run(*program, {{"x", fill({0, 3})}}); // nothing to see
 }
 
 TEST_CASE("kept values are those of every node", "[runtime][keep]") {
   GraphModule model = parse(kNet);
   std::unique_ptr<Program> program = compile(model);
   Tensor input = fill({2, 2, 4, 5});
-  auto kept = program->runAndKeep({{"x", input}});
-  REQUIRE(kept);
+  auto result = program->runAndKeep({{"x", input}});
+  if (!result)
+    FAIL(toText(result.takeError()));
+  std::vector<NamedValue> kept = std::move(*result);
   std::vector<std::string> names;
-  for (const NamedValue &value : *kept)
+  for (const NamedValue &value : kept)
     names.push_back(value.name);
   CHECK(names == std::vector<std::string>{"x", "conv", "relu", "mean"});
-  CHECK((*kept)[0].value.tensor.equals(input));
-  const Tensor &conv = (*kept)[1].value.tensor, &relu = (*kept)[2].value.tensor;
+  CHECK(kept[0].value.tensor.equals(input));
+  const Tensor &conv = kept[1].value.tensor, &relu = kept[2].value.tensor;
   bool anyNegative = false;
   for (size_t i = 0; i < conv.getData<float>().size(); ++i) {
     float value = conv.getData<float>()[i];
@@ -196,16 +199,15 @@ TEST_CASE("kept values are those of every node", "[runtime][keep]") {
     CHECK(relu.getData<float>()[i] == std::max(value, 0.0f));
   }
   CHECK(anyNegative); // the clamp was not fused away
-  auto plain = program->run({{"x", input}});
-  REQUIRE(plain);
-  CHECK((*plain)[0].value.tensor.equals((*kept)[3].value.tensor));
+  std::vector<NamedValue> plain = run(*program, {{"x", input}});
+  CHECK(plain[0].value.tensor.equals(kept[3].value.tensor));
 }
 
 TEST_CASE("constants are computed once, weights packed once", "[runtime][plan]") {
   GraphModule model = parse(R"(qfx 1
 parameter w : f32[4, 3] = random(seed=5)
 graph(%x : f32[N, 3]) {
-  %w = get_attr[w]
+  %w = get_attr[w]()
   %q = call_function[torch.quantize_per_tensor](%w, 0.02, 0, torch.qint8)
   %d = call_method[dequantize](%q)
   %y = call_function[torch.nn.functional.linear](%x, %d)
@@ -215,8 +217,8 @@ graph(%x : f32[N, 3]) {
   std::unique_ptr<Program> program = compile(model);
   int64_t packed = program->getPackedBytes();
   CHECK(packed > 0);
-  REQUIRE(program->run({{"x", fill({2, 3})}}));
-  REQUIRE(program->run({{"x", fill({5, 3})}}));
+  run(*program, {{"x", fill({2, 3})}});
+  run(*program, {{"x", fill({5, 3})}});
   CHECK(program->getPackedBytes() == packed);
 }
 
@@ -224,8 +226,8 @@ TEST_CASE("profiles name each node", "[runtime][profile]") {
   GraphModule model = parse(kNet);
   std::unique_ptr<Program> program = compile(model);
   program->setProfiling(true);
-  REQUIRE(program->run({{"x", fill({1, 2, 4, 5})}}));
-  REQUIRE(program->run({{"x", fill({1, 2, 4, 5})}}));
+  run(*program, {{"x", fill({1, 2, 4, 5})}});
+  run(*program, {{"x", fill({1, 2, 4, 5})}});
   std::vector<NodeTime> profile = program->getProfile();
   REQUIRE(profile.size() == 2); // relu runs inside the convolution
   CHECK(profile[0].name == "conv");
