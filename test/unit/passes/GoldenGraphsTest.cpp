@@ -16,20 +16,30 @@ static std::string readGolden(const std::string &path) {
   return text.rtrim().str();
 }
 
-static void compareWithGolden(const std::string &name) {
+/// `stages`: which of float, fused and prepared there is a text of.
+static void compareWithGolden(const std::string &name, std::initializer_list<llvm::StringRef> stages) {
   INFO(name);
   std::string folder = std::string(QFX_GOLDEN_DIR) + "/graphs/" + name;
   GraphModule model = require(loadModel(folder + "/model.qfx"));
-  CHECK(formatFx(model.getGraph()) == readGolden(folder + "/float.txt"));
+  auto compare = [&](llvm::StringRef stage) {
+    if (llvm::is_contained(stages, stage))
+      CHECK(formatFx(model.getGraph()) == readGolden(folder + "/" + stage.str() + ".txt"));
+  };
+  compare("float");
   TestContext context("native");
   require(fuse(model, FuseOptions(), context.context));
-  CHECK(formatFx(model.getGraph()) == readGolden(folder + "/fused.txt"));
+  compare("fused");
   PrepareOptions options;
   options.mapping = require(getDefaultQConfigMapping("x86"));
   require(prepare(model, options, context.context));
-  CHECK(formatFx(model.getGraph()) == readGolden(folder + "/prepared.txt"));
+  compare("prepared");
 }
 
 TEST_CASE("fused and prepared graphs equal PyTorch's", "[passes][golden]") {
-  compareWithGolden(GENERATE(as<std::string>(), "A1", "A2", "A3", "A4", "A5", "A6", "A7", "A11"));
+  compareWithGolden(GENERATE(as<std::string>(), "A1", "A2", "A3", "A4", "A5", "A6", "A7", "A11", "resnet18"),
+                    {"float", "fused", "prepared"});
+}
+
+TEST_CASE("prepared networks of torchvision equal PyTorch's", "[passes][golden]") {
+  compareWithGolden(GENERATE(as<std::string>(), "mobilenet_v3_small", "shufflenet_v2_x1_0"), {"prepared"});
 }

@@ -135,14 +135,14 @@ TEST_CASE("chain of sharing ops has one observer; cat binds all its inputs", "[p
   CHECK(observer(model, 0) != observer(model, 1));
 }
 
-// QUIRK of workflow 4.7: sin -> reshape -> linear.
+// QUIRK of workflow 4.7: float op -> reshape -> linear.
 TEST_CASE("a failed sharing removes the output observer and its consumer gets none", "[prepare]") {
   TestContext context;
   GraphModule model = prepareText(context,
-                                  std::string(kFc) + "graph(%x : f32[1, 2]) {\n  %s = call_function[torch.sin](%x)\n  %r = "
+                                  std::string(kFc) + "graph(%x : f32[1, 2]) {\n  %s = call_function[torch.sign](%x)\n  %r = "
                                                      "call_method[reshape](%s, 1, 2)\n  %fc = call_module[fc](%r)\n  return %fc\n}\n",
                                   withDefaults());
-  CHECK(getCalls(model) == "s=torch.sin r=reshape fc=fc activation_post_process_1=activation_post_process_1");
+  CHECK(getCalls(model) == "s=torch.sign r=reshape fc=fc activation_post_process_1=activation_post_process_1");
 }
 
 TEST_CASE("inputs and outputs declared quantized", "[prepare]") {
