@@ -40,9 +40,11 @@ void emit(llvm::raw_ostream &os, const GraphModule &model, EmitForm form) {
   case EmitForm::Fx:
     os << formatFx(model.getGraph()) << '\n';
     return;
-  case EmitForm::Code:
-    os << formatCode(model.getGraph()) << '\n';
+  case EmitForm::Code: {
+    const Argument *type = model.findMeta("output_type");
+    os << formatCode(model.getGraph(), type && type->isString() ? type->getString() : "") << '\n';
     return;
+  }
   case EmitForm::Tabular:
     os << formatTabular(model.getGraph()) << '\n';
     return;

@@ -35,7 +35,8 @@ void emit(llvm::raw_ostream &os, const GraphModule &model, EmitForm form);
 /// type annotation.
 std::string formatFx(const Graph &graph);
 /// `graph_module.code` of torch 2.13.
-std::string formatCode(const Graph &graph);
+/// \param outputType  FX's type annotation of the output, if it is not in the output's own meta.
+std::string formatCode(const Graph &graph, llvm::StringRef outputType = "");
 /// What `graph.print_tabular()` prints, with qualified names in the target column, without a final newline.
 std::string formatTabular(const Graph &graph);
 /// A Graphviz digraph.

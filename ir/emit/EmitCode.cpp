@@ -122,7 +122,7 @@ static std::string formatStatement(const Node &node) {
   return {};
 }
 
-std::string formatCode(const Graph &graph) {
+std::string formatCode(const Graph &graph, llvm::StringRef outputType) {
   // What each node is the last to use, in the order of its inputs: freed behind it.
   llvm::DenseMap<const Node *, std::vector<const Node *>> lastUses;
   llvm::DenseMap<const Node *, const Node *> lastUser;
@@ -134,7 +134,7 @@ std::string formatCode(const Graph &graph) {
       if (lastUser.try_emplace(input, node).second)
         lastUses[node].push_back(input);
 
-  std::string parameters = "self", body, returnAnnotation;
+  std::string parameters = "self", body;
   for (const Node *node : nodes) {
     if (node->is(Opcode::Placeholder)) {
       llvm::StringRef target = node->getTargetText();
@@ -150,7 +150,7 @@ std::string formatCode(const Graph &graph) {
     body += "    " + formatStatement(*node);
     if (node->is(Opcode::Output)) {
       if (const std::string *type = findTypeAnnotation(*node))
-        returnAnnotation = " -> " + *type;
+        outputType = *type;
       body += '\n';
       continue;
     }
@@ -165,7 +165,8 @@ std::string formatCode(const Graph &graph) {
     }
     body += '\n';
   }
-  return "\n\n\ndef forward(" + parameters + ")" + returnAnnotation + ":\n" + body + "    ";
+  std::string arrow = outputType.empty() ? "" : " -> " + outputType.str();
+  return "\n\n\ndef forward(" + parameters + ")" + arrow + ":\n" + body + "    ";
 }
 
 } // namespace qfx

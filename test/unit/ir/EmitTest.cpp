@@ -55,6 +55,14 @@ TEST_CASE("every form has a name and ends with a newline") {
   CHECK(!parseEmitForm("onnx"));
 }
 
+TEST_CASE("the type of the output may stand in the model's meta") {
+  GraphModule model = parseOrFail("qfx 1\nmeta output_type = \"torch.Tensor\"\ngraph(%x) {\n  return %x\n}\n");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  emit(os, model, EmitForm::Code);
+  CHECK(os.str() == "\n\n\ndef forward(self, x) -> torch.Tensor:\n    return x\n    \n");
+}
+
 TEST_CASE("json holds nodes, modules and tensors under stable keys") {
   auto json = llvm::json::parse(emitted(EmitForm::Json));
   REQUIRE(bool(json));
