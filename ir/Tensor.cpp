@@ -2,6 +2,7 @@
 #include "ir/Tensor.h"
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -11,14 +12,22 @@ namespace {
 class HeapStorage final : public Storage {
 public:
   explicit HeapStorage(size_t size) {
-    bytes = static_cast<std::byte *>(::operator new(size ? size : 1, std::align_val_t(64)));
-    std::memset(bytes, 0, size);
+    // calloc hands out fresh pages untouched: a large tensor that is written once is not written twice.
+    block = std::calloc(size + kAlignment, 1);
+    if (!block)
+      throw std::bad_alloc();
+    auto address = reinterpret_cast<uintptr_t>(block);
+    bytes = static_cast<std::byte *>(block) + (kAlignment - address % kAlignment);
     data = bytes;
     sizeBytes = size;
   }
-  ~HeapStorage() override { ::operator delete(bytes, std::align_val_t(64)); }
+  ~HeapStorage() override { std::free(block); }
 
   std::byte *bytes;
+
+private:
+  static constexpr size_t kAlignment = 64;
+  void *block;
 };
 } // namespace
 

@@ -92,11 +92,13 @@ static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::Arr
     const float *src = weight.getData<float>().data();
     return Tensor::build(DType::Float32, weight.getSizes(), [&](MutableBytes bytes) {
       float *dst = reinterpret_cast<float *>(bytes.data());
+      // Without transposition a whole row belongs to one channel.
+      int64_t columns = map.isTransposed ? map.columns : 1, run = map.columns * map.inner / columns;
       for (int64_t row = 0; row < map.rows; ++row)
-        for (int64_t column = 0; column < map.columns; ++column) {
+        for (int64_t column = 0; column < columns; ++column, src += run, dst += run) {
           float factor = static_cast<float>(scale[static_cast<size_t>(map.getChannel(row, column))]);
-          for (int64_t i = 0; i < map.inner; ++i)
-            *dst++ = *src++ * factor;
+          for (int64_t i = 0; i < run; ++i)
+            dst[i] = src[i] * factor;
         }
     });
   }

@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <sys/resource.h>
+#include <fstream>
+#include <string>
 
 namespace qfx::tool {
 
@@ -55,8 +56,18 @@ void printProfile(llvm::raw_ostream &os, const Program &program, bool asJson) {
 }
 
 int64_t getPeakMemoryBytes() {
-  rusage usage;
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t(usage.ru_maxrss) * 1024 : 0;
+  // getrusage would count what the parent had before exec.
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    llvm::StringRef text(line);
+    int64_t kilobytes = 0;
+    if (!text.consume_front("VmHWM:"))
+      continue;
+    text = text.trim();
+    if (!text.consumeInteger(10, kilobytes))
+      return kilobytes * 1024;
+  }
+  return 0;
 }
 
 } // namespace qfx::tool
