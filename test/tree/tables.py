@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Every row of every table has its test: rows are read from the .def files, tests looked up below test/."""
+import pathlib
+import re
+import sys
+import tempfile
+
+DEFINE = re.compile(r"#\s*define\s+(\w+)(\(([^)]*)\))?[ \t]*(.*)")
+TEXT_SUFFIXES = {".qfx", ".test", ".cpp", ".h", ".py", ".json", ".txt", ".sh"}
+
+
+def split_arguments(text: str) -> list[str]:
+    """The comma-separated arguments of a macro call; commas in brackets and strings do not count."""
+    parts, depth, current, in_string, escaped = [], 0, "", False, False
+    for char in text:
+        if in_string:
+            in_string, escaped = (not (char == '"' and not escaped), char == "\\" and not escaped)
+        elif char == '"':
+            in_string = True
+        elif char in "({[":
+            depth += 1
+        elif char in ")}]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+            continue
+        current += char
+    return [*parts, current.strip()]
+
+
+def find_calls(text: str):
+    """Yields (name, argument text) of every macro call QFX_...(...) in `text`."""
+    for match in re.finditer(r"\b(QFX_\w+)\(", text):
+        depth, end = 1, match.end()
+        in_string = False
+        while end < len(text) and depth:
+            in_string ^= text[end] == '"' and text[end - 1] != "\\"
+            depth += 0 if in_string else (text[end] == "(") - (text[end] == ")")
+            end += 1
+        if text.rfind("QFX_", 0, match.start()) < 0 or not is_inside(text, match.start()):
+            yield match.group(1), text[match.end():end - 1]
+
+
+def is_inside(text: str, position: int) -> bool:
+    """Whether `position` stands within the brackets of another call."""
+    outside = re.sub(r'"(\\.|[^"\\])*"', lambda match: "_" * len(match.group()), text[:position])
+    return outside.count("(") > outside.count(")")
+
+
+def read_rows(path: pathlib.Path) -> list[tuple[str, list[str]]]:
+    """The rows of a .def file as (macro, arguments), its local macros expanded and adjacent strings joined."""
+    lines = path.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    macros: dict[str, tuple[list[str], str]] = {}
+    words: dict[str, str] = {}
+    rows: list[tuple[str, list[str]]] = []
+
+    def expand(text: str) -> None:
+        for name, arguments in find_calls(text):
+            values = split_arguments(arguments)
+            if name in macros:
+                parameters, body = macros[name]
+                for parameter, value in zip(parameters, values):
+                    body = re.sub(r"\s*##\s*" + parameter + r"\b|\b" + parameter + r"\s*##\s*", lambda _: value, body)
+                    body = re.sub(r"#" + parameter + r"\b", lambda _: '"' + value + '"', body)
+                    body = re.sub(r"\b" + parameter + r"\b(?=[^\"]*(\"[^\"]*\"[^\"]*)*$)", lambda _: value, body)
+                expand(body)
+            else:
+                rows.append((name, [join_strings(value, words) for value in values]))
+
+    text = ""
+    for line in lines:
+        match = DEFINE.match(line)
+        if match and match.group(2) is not None and match.group(4) and "..." not in match.group(3):
+            expand(text)
+            text = ""
+            macros[match.group(1)] = ([word.strip() for word in match.group(3).split(",")], match.group(4))
+        elif match and match.group(4):
+            words[match.group(1)] = match.group(4)
+        elif not line.lstrip().startswith(("#", "//")):
+            text += line + "\n"
+    expand(text)
+    return rows
+
+
+def join_strings(value: str, words: dict[str, str]) -> str:
+    """`NN "Linear"` is torch.nn.Linear; anything but strings and string macros stays as it is."""
+    pieces = re.findall(r'"(?:\\.|[^"\\])*"|\w+', value)
+    texts = [words.get(piece, piece) for piece in pieces]
+    if '"' in value and all(text.startswith('"') for text in texts):
+        return "".join(text[1:-1] for text in texts)
+    return value.strip('"') if value.count('"') == 2 and value.startswith('"') else value
+
+
+def snake_case(name: str) -> str:
+    """FX's spelling of a class name: MaxPool2d is max_pool2d."""
+    name = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+
+
+class Tests:
+    """The texts of the test files below a folder, read once."""
+
+    def __init__(self, root: pathlib.Path):
+        self.root = root
+        self.texts: dict[str, str] = {}
+        for path in sorted((root / "test").rglob("*")):
+            if path.suffix in TEXT_SUFFIXES and path.is_file() and "parity" not in path.parts and path.name != "tables.py":
+                self.texts[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8", errors="replace")
+
+    def mention(self, pattern: str, *folders: str) -> bool:
+        """Whether a test below one of `folders` matches the regular expression."""
+        wanted = re.compile(pattern)
+        return any(wanted.search(text) for name, text in self.texts.items() if name.startswith(folders or ("test/",)))
+
+
+def spelled(name: str) -> str:
+    """A pattern for `name` as a whole dotted word."""
+    return r"(?<![\w.])" + re.escape(name) + r"(?![\w.])"
+
+
+def get_spellings(root: pathlib.Path) -> dict[str, list[str]]:
+    """Operator kind -> the spellings that reach it."""
+    spellings: dict[str, list[str]] = {}
+    for path in sorted((root / "ir" / "ops").glob("*.def")):
+        for macro, row in read_rows(path):
+            if macro == "QFX_OP":
+                spellings.setdefault(row[0], [])
+            elif macro in ("QFX_FUNCTION", "QFX_METHOD", "QFX_MODULE"):
+                spellings.setdefault(row[0], []).append(row[1])
+    return spellings
+
+
+def check_operators(root: pathlib.Path, tests: Tests):
+    for path in sorted((root / "ir" / "ops").glob("*.def")):
+        for macro, row in read_rows(path):
+            if macro == "QFX_OP":
+                file = f"test/ir/ops/{snake_case(row[0])}.qfx"
+                yield path, row[0], file in tests.texts, file
+
+
+def check_runtime_kernels(root: pathlib.Path, tests: Tests):
+    path = root / "backends" / "runtime" / "Kernels.def"
+    spellings = get_spellings(root)
+    folders = ("test/unit/backends", "test/golden/runtime", "test/golden/graphs", "test/passes", "test/tools")
+    for _, row in read_rows(path) if path.exists() else []:
+        pattern = "|".join(spelled(name) + "|call_method\\[" + re.escape(name) + "\\]" for name in spellings.get(row[0], []))
+        yield path, row[0], bool(pattern) and tests.mention(pattern, *folders), "a model that is run, below " + ", ".join(folders)
+
+
+def check_passes(root: pathlib.Path, tests: Tests):
+    path = root / "passes" / "Passes.def"
+    for macro, row in read_rows(path) if path.exists() else []:
+        name = row[1] if macro == "QFX_PASS" else row[0]
+        pattern = r"RUN:.*(--|-p '?[\w,{}=-]*)" + re.escape(name) + r"(?![\w-])"
+        if name.startswith("quantize-"):
+            pattern += "|RUN:.*--quantize=" + name[len("quantize-"):]
+        yield path, name, tests.mention(pattern, "test/passes"), f"a RUN line with --{name} below test/passes"
+
+
+def check_kernels(root: pathlib.Path, tests: Tests):
+    for path in sorted((root / "kernels").rglob("*Kernels.def")):
+        table = path.name[:-len("Kernels.def")]
+        pattern = rf"select{table}\((\w+, )?(isa|Isa::\w+)\)|{path.name}|get{table}\w*Rows"
+        for _, row in read_rows(path):
+            yield path, row[1], tests.mention(pattern, "test/kernels"), f"a test below test/kernels that runs every row of {path.name}"
+    for path in sorted((root / "kernels").rglob("*Ops.def")):
+        for _, row in read_rows(path):
+            kind = path.name[:-len("Ops.def")] + "Kind"
+            pattern = rf"{path.name}|{kind}::{row[0]}\b|k{kind}s|all{kind}s"
+            yield path, row[0], tests.mention(pattern, "test/kernels"), f"{kind}::{row[0]} in a test below test/kernels"
+
+
+def check_names(root: pathlib.Path, tests: Tests):
+    """Tables whose row is tested where its name stands: (file, column, pattern, folders)."""
+    tables = [
+        ("ir/emit/Emit.def", 1, "--emit={0}(?!\\w)", ["test/tools", "test/passes", "test/ir"]),
+        ("ir/DType.def", 1, spelled("{0}"), ["test/ir", "test/unit/ir"]),
+        ("ir/ReservedNames.def", 0, "{0}", ["test/unit/ir", "test/golden/names"]),
+        ("ir/emit/PythonOperators.def", 0, "{0}", ["test/unit/ir", "test/golden/fx_text", "test/ir"]),
+        ("backends/observe/Observers.def", 0, "{0}", ["test/unit/backends/observe", "test/golden/observers", "test/unit/passes"]),
+        ("backends/config/ObserverAliases.def", 0, "{0}", ["test/unit/backends", "test/golden/observers"]),
+        ("backends/config/QConfigAliases.def", 0, "{0}", ["test/unit/backends", "test/golden/observers"]),
+        ("backends/config/DefaultQConfigs.def", 0, "{0}", ["test/unit/backends", "test/golden/observers"]),
+        ("backends/config/FuserMethods.def", 1, "{0}", ["test/unit", "backends"]),
+        ("passes/fuse/FusedClasses.def", 0, "{0}", ["test/unit/passes", "test/passes", "test/ir/ops"]),
+        ("backends/native/Lowering.def", 1, "{0}", ["test/passes", "test/unit/passes", "test/golden/graphs"]),
+    ]
+    for file, column, pattern, folders in tables:
+        path = root / file
+        for _, row in read_rows(path) if path.exists() else []:
+            if column < len(row):
+                name = row[column]
+                short = name.rsplit(".", 1)[-1] if file.startswith("backends/observe") else name
+                wanted = pattern.replace("{0}", re.escape(short)) if pattern != spelled("{0}") else spelled(short)
+                yield path, name, tests.mention(wanted, *folders), "its name below " + ", ".join(folders)
+
+
+def check_error_codes(root: pathlib.Path, tests: Tests):
+    """The numbered rules of docs/IR.md; `<op>_<rule>` stands for the checks of each operator, tested beside it."""
+    path = root / "docs" / "IR.md"
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        if line.startswith("| `"):
+            for code in re.findall(r"`(\w+)`", line.split("|")[1]):
+                yield path, code, tests.mention(r"\b" + code + r"\b"), "its code in a test"
+
+
+CHECKS = [check_operators, check_runtime_kernels, check_passes, check_kernels, check_names, check_error_codes]
+
+
+def check(root: pathlib.Path) -> tuple[int, list[str]]:
+    """Returns the number of rows read and a line per row without a test."""
+    tests = Tests(root)
+    count, missing = 0, []
+    for rule in CHECKS:
+        for path, row, found, expected in rule(root, tests):
+            count += 1
+            if not found:
+                missing.append(f"{path.relative_to(root)}: row '{row}' has no test: expected {expected}")
+    return count, missing
+
+
+def self_test(root: pathlib.Path) -> None:
+    """The check must be able to fail: a row without a test is found, one with a test is not, macros are seen through."""
+    for folder in ("ir/ops", "test/ir/ops", "test/passes", "kernels/gemm", "passes", "docs"):
+        (root / folder).mkdir(parents=True)
+    (root / "ir/ops/nn.def").write_text('#define QFX_BOTH(d) \\\n  QFX_OP(Conv##d, "input:T, weight:T", None, infer) \\\n'
+                                        '  QFX_MODULE(Conv##d, "torch.nn.Conv" #d, "", "", "")\nQFX_BOTH(1d)\nQFX_BOTH(2d)\n', encoding="utf-8")
+    (root / "test/ir/ops/conv1d.qfx").write_text("qfx 1\n", encoding="utf-8")
+    (root / "passes/Passes.def").write_text('QFX_PASS(A, "fold-a", "folds (a, b)", "")\nQFX_PASS(B, "fold", "folds", "")\n', encoding="utf-8")
+    (root / "test/passes/a.qfx").write_text("// RUN: qfx-opt %s --fold-a\n", encoding="utf-8")
+    (root / "kernels/gemm/GemmKernels.def").write_text("QFX_GEMM(Scalar, gemm_scalar, 1)\n", encoding="utf-8")
+    (root / "docs/IR.md").write_text("| code | rule |\n| `node_order` | a |\n", encoding="utf-8")
+    assert get_spellings(root) == {"Conv1d": ["torch.nn.Conv1d"], "Conv2d": ["torch.nn.Conv2d"]}, get_spellings(root)
+    rows = [line.split(" has no test")[0] for line in check(root)[1]]
+    assert rows == ["ir/ops/nn.def: row 'Conv2d'", "passes/Passes.def: row 'fold'", "kernels/gemm/GemmKernels.def: row 'gemm_scalar'",
+                    "docs/IR.md: row 'node_order'"], rows
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        self_test(pathlib.Path(scratch))
+    total, problems = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(problems) or f"{total} rows, each has its test")
+    sys.exit(1 if problems or total < 500 else 0)
