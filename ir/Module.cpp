@@ -9,8 +9,11 @@
 namespace qfx {
 
 template <class T> static T *findNamed(std::vector<std::pair<std::string, T>> &entries, llvm::StringRef name) {
+  if (name.empty())
+    return nullptr;
+  char last = name.back(); // members of one parent differ in their ends: m1, m2, ...
   for (auto &entry : entries)
-    if (entry.first == name)
+    if (entry.first.size() == name.size() && entry.first.back() == last && entry.first == name)
       return &entry.second;
   return nullptr;
 }
