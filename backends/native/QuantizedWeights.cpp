@@ -2,7 +2,9 @@
 #include "backends/native/QuantizedWeights.h"
 
 #include "ir/Module.h"
+#include "kernels/elementwise/CodeLut.h"
 
+#include <cmath>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -72,9 +74,16 @@ llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const Quan
     else if (badMultiplier)
       return context.fail("the ratio of its scales, input times weight over output, must be a normal float > 0");
   }
+  ClampRange clamp = context.absorbClamp(DType::QUInt8);
   RequantTables tables;
   tables.memory = context.allocatePacked(kernels::getRequantBytes(spec.channels));
   tables.params = kernels::prepareRequant(spec, weightSum, tables.memory.get());
+  // A clamp of codes behind the output stage's own is one clamp (relu6 on the result of a convolution).
+  kernels::CodeType code = kernels::CodeType::U8;
+  int32_t low = std::isfinite(clamp.lo) ? kernels::quantizeValue(clamp.lo, code, output) : 0;
+  int32_t high = std::isfinite(clamp.hi) ? kernels::quantizeValue(clamp.hi, code, output) : 255;
+  tables.params.low = std::min(std::max(tables.params.low, low), high);
+  tables.params.high = std::min(std::max(tables.params.high, low), high);
   return tables;
 }
 

@@ -31,7 +31,8 @@ struct RequantTables {
   std::shared_ptr<std::byte> memory;
 };
 
-/// Tables of a layer with code output; picks stage F or Q by the program's engine (operators 3.6, 3.7).
+/// Tables of a layer with code output; picks stage F or Q by the program's engine (operators 3.6, 3.7) and takes in a clamp
+/// that follows.
 /// \param depth      products per output.
 /// \param weightSum  s32 [channels].
 llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,

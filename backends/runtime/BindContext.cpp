@@ -142,6 +142,6 @@ void BindContext::emit(llvm::ArrayRef<const View *> reads, llvm::ArrayRef<const 
   builder.emit(reads, writes, std::move(run), traits);
 }
 
-ClampRange BindContext::absorbClamp() { return builder.absorbClamp(node); }
+ClampRange BindContext::absorbClamp(DType dtype) { return builder.absorbClamp(node, dtype); }
 
 } // namespace qfx::runtime

@@ -19,7 +19,7 @@
 
 namespace qfx::runtime {
 
-/// The quantization rule that a clamp fused into a float operator has: [lo, hi].
+/// What a clamp behind an operator does to its real values: min(max(x, lo), hi).
 struct ClampRange {
   float lo = -__builtin_inff(), hi = __builtin_inff();
 };
@@ -74,9 +74,10 @@ public:
   void emit(llvm::ArrayRef<const View *> reads, llvm::ArrayRef<const View *> writes,
             std::function<void(RunContext &)> run, const StepTraits &traits = {});
 
-  /// If the node's only user clamps its float result (relu, relu6, hardtanh), takes that user in: its value will be this
-  /// node's.  Not while every node's value is kept.
-  ClampRange absorbClamp();
+  /// If the node's only user clamps its result (relu, relu6, hardtanh), takes that user in: its value will be this node's.
+  /// Not while every node's value is kept.
+  /// \param dtype  of both results.
+  ClampRange absorbClamp(DType dtype = DType::Float32);
 
   /// What `make` made for this module (or node, for functions) in an earlier plan, or now.
   template <class T> llvm::Expected<std::shared_ptr<T>> getCached(

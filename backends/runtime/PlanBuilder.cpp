@@ -106,14 +106,14 @@ void PlanBuilder::emit(llvm::ArrayRef<const View *> reads, llvm::ArrayRef<const 
   plan->steps.push_back({current, std::move(run)});
 }
 
-ClampRange PlanBuilder::absorbClamp(const Node &node) {
+ClampRange PlanBuilder::absorbClamp(const Node &node, DType dtype) {
   ClampRange none;
   if (!node.hasOneUser() || (options.keepAll && originals.count(&node)))
     return none;
   const Node *user = node.getUsers()[0];
   ValueType userType = getType(user);
   const TensorType *type = userType.getTensor();
-  if (!type || type->dtype != DType::Float32)
+  if (!type || type->dtype != dtype)
     return none;
   std::optional<ClampRange> range = getClampRange(*user, &node, model);
   if (!range)

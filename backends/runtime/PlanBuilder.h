@@ -55,7 +55,7 @@ public:
   View allocate(const TensorType &type, llvm::ArrayRef<int64_t> strides);
   void emit(llvm::ArrayRef<const View *> reads, llvm::ArrayRef<const View *> writes,
             std::function<void(RunContext &)> run, const StepTraits &traits);
-  ClampRange absorbClamp(const Node &node);
+  ClampRange absorbClamp(const Node &node, DType dtype);
   std::shared_ptr<void> &getCacheEntry(const void *key, llvm::StringRef tag);
   std::shared_ptr<std::byte> allocatePacked(int64_t sizeBytes);
   int getThreads() const { return options.threads; }

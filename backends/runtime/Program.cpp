@@ -14,8 +14,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <list>
 #include <map>
+#include <numeric>
 #include <unistd.h>
 
 namespace qfx {
@@ -259,7 +261,15 @@ static Tensor readView(const View &view) {
       view.type.quantizer);
 }
 
-static std::vector<NamedValue> readValues(llvm::ArrayRef<NamedRuntimeValue> values) {
+/// Copies of the values; those that repeat elements (expand) may be far larger than the arena they stand in.
+static llvm::Expected<std::vector<NamedValue>> readValues(llvm::ArrayRef<NamedRuntimeValue> values, int64_t maxBytes) {
+  double bytes = 0;
+  for (const NamedRuntimeValue &value : values)
+    if (value.value.isTensor())
+      bytes += std::accumulate(value.value.view.sizes.begin(), value.value.view.sizes.end(),
+                               static_cast<double>(value.value.view.getElemBytes()), std::multiplies<>());
+  if (bytes > static_cast<double>(maxBytes))
+    return error(Location(), "the results need {0:f0} bytes, more than the limit of {1}", bytes, maxBytes).code("run_memory");
   std::vector<NamedValue> result;
   for (const NamedRuntimeValue &value : values) {
     if (value.value.isTensor())
@@ -304,7 +314,7 @@ llvm::Expected<std::vector<NamedValue>> Program::run(llvm::ArrayRef<Tensor> inpu
   llvm::Expected<Plan *> plan = impl->start(inputs, /*keepAll=*/false);
   if (!plan)
     return plan.takeError();
-  return readValues((*plan)->outputs);
+  return readValues((*plan)->outputs, impl->options.maxArenaBytes);
 }
 
 llvm::Expected<std::vector<NamedValue>> Program::run(const NamedTensors &inputs) {
@@ -321,7 +331,7 @@ llvm::Expected<std::vector<NamedValue>> Program::runAndKeep(const NamedTensors &
   llvm::Expected<Plan *> plan = impl->start(*sorted, /*keepAll=*/true);
   if (!plan)
     return plan.takeError();
-  return readValues((*plan)->nodeValues);
+  return readValues((*plan)->nodeValues, impl->options.maxArenaBytes);
 }
 
 void Program::setProfiling(bool on) {

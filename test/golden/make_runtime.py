@@ -256,8 +256,9 @@ def code_cases():
 
 
 def packed_case(name, x, weight_shape, relu, per_channel, scale, zero_point, stride=1, padding=0, dilation=1, groups=1,
-                pool=""):
-    """quantize, conv or linear with packed weights, optionally a pooling behind it (channels-last in PyTorch)."""
+                then=None):
+    """quantize, conv or linear with packed weights, optionally a function of `torch.nn.functional` with its arguments
+    behind it (on a channels-last tensor)."""
     x = x.clamp(max=0.04 * 67)  # codes up to 127: above, PyTorch saturates on processors without VNNI (operators 3.5)
     generator = torch.Generator().manual_seed(len(name))
     weight = torch.randn(weight_shape, generator=generator) * 0.3
@@ -285,10 +286,10 @@ def packed_case(name, x, weight_shape, relu, per_channel, scale, zero_point, str
              "  %packed = get_attr[_packed_weight_0]()",
              "  %%y = call_function[torch.ops.quantized.%s](%%q0, %%packed, %s, %d)" % (op, number(scale), zero_point)]
     result = getattr(q, op)(torch.quantize_per_tensor(x, 0.04, 60, torch.quint8), packed, scale, zero_point)
-    if pool:
-        lines.append("  %%p = call_function[torch.nn.functional.%s](%%y, 2)" % pool)
-        result = getattr(F, pool)(result, 2)
-    lines.append("  return %" + ("p" if pool else "y"))
+    if then:
+        lines.append("  %%p = call_function[torch.nn.functional.%s](%s)" % (then[0], ", ".join(["%y"] + [str(v) for v in then[1:]])))
+        result = getattr(F, then[0])(result, *then[1:])
+    lines.append("  return %" + ("p" if then else "y"))
     with open(os.path.join(OUT, name + ".qfx"), "w") as file:
         file.write("qfx 1\nweights \"%s.safetensors\"\nmodule _packed_weight_0 : %s\n\ngraph(%%x0 : f32[%s]) {\n%s\n}\n"
                    % (name, module, dims, "\n".join(lines)))
@@ -314,8 +315,13 @@ def packed_cases():
     packed_case("packed_conv_pointwise", x, (20, 8, 1, 1), False, True, 0.03, 90)
     packed_case("packed_conv_depthwise", x, (8, 1, 3, 3), True, True, 0.02, 10, groups=8, padding=1)
     packed_case("packed_conv_multiplier", x, (16, 1, 5, 5), False, True, 0.06, 128, groups=8, padding=2, stride=2)
-    packed_case("packed_conv_pool", x, (16, 8, 3, 3), False, True, 0.09, 111, padding=1, pool="avg_pool2d")
-    packed_case("packed_conv_adaptive", x, (16, 8, 3, 3), False, True, 0.09, 111, padding=1, pool="adaptive_avg_pool2d")
+    packed_case("packed_conv_pool", x, (16, 8, 3, 3), False, True, 0.09, 111, padding=1, then=("avg_pool2d", 2))
+    packed_case("packed_conv_adaptive", x, (16, 8, 3, 3), False, True, 0.09, 111, padding=1, then=("adaptive_avg_pool2d", 2))
+    packed_case("packed_conv_relu6", x, (12, 8, 3, 3), False, True, 0.06, 40, then=("relu6",))
+    packed_case("packed_conv_hardtanh", x, (8, 1, 3, 3), False, True, 0.03, 128, groups=8, then=("hardtanh", -1.0, 0.5))
+    packed_case("packed_conv_max_pool", x, (16, 8, 3, 3), True, True, 0.06, 7, padding=1, then=("max_pool2d", 3, 2, 1))
+    packed_case("packed_linear_hardtanh", quantized_input((5, 70), 6, 1.5), (33, 70), True, True, 0.1, 9,
+                then=("hardtanh", -3.0, -1.0))
     packed_case("packed_linear", quantized_input((5, 70), 6, 1.5), (33, 70), False, True, 0.1, 120)
     packed_case("packed_linear_relu", quantized_input((5, 70), 6, 1.5), (33, 70), True, False, 0.1, 9)
     packed_case("packed_conv1d", quantized_input((2, 4, 17), 7, 1.5), (6, 4, 3), False, True, 0.05, 100, padding=1, stride=2)
