@@ -13,7 +13,7 @@ struct Pooling {
   kernels::PoolShape shape;
   bool isBatched = true;
   kernels::MemoryFormat format = kernels::MemoryFormat::Contiguous;
-  int32_t zeroPoint = 0;
+  kernels::QParams params;
 };
 
 size_t getSpatial(OpKind op) {
@@ -57,7 +57,7 @@ llvm::Expected<Pooling> startPooling(BindContext &context) {
     llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(*input);
     if (!quantizer)
       return quantizer.takeError();
-    pooling.zeroPoint = static_cast<int32_t>((*quantizer)->getZeroPoint());
+    pooling.params = toQParams(**quantizer);
   }
   size_t spatial = getSpatial(context.getOp().kind);
   pooling.isBatched = input->getRank() == spatial + 2;
@@ -128,7 +128,7 @@ template <class T> void emitAverage(BindContext &context, const Pooling &pooling
   const kernels::PoolKernels &kernels = kernels::selectPool();
   const View &src = pooling.src, &dst = pooling.dst;
   context.emit({&src}, {&dst},
-               [src, dst, &kernels, shape = pooling.shape, zeroPoint = pooling.zeroPoint,
+               [src, dst, &kernels, shape = pooling.shape, zeroPoint = pooling.params.zeroPoint,
                 format = pooling.format](RunContext &run) {
                  run.parallelFor(shape.numOutputPixels(), getGrain<T>(shape), [&](int64_t begin, int64_t end, void *) {
                    if constexpr (std::is_same_v<T, float>)
@@ -138,6 +138,19 @@ template <class T> void emitAverage(BindContext &context, const Pooling &pooling
                                       end);
                  });
                });
+}
+
+template <class T> void emitMean(BindContext &context, const Pooling &pooling) {
+  const kernels::PoolKernels &kernels = kernels::selectPool();
+  const View &src = pooling.src, &dst = pooling.dst;
+  const int64_t channels = pooling.shape.channels, positions = pooling.shape.numInputPixels();
+  context.emit({&src}, {&dst}, [=, &kernels, params = pooling.params, format = pooling.format](RunContext &run) {
+    const int64_t grain = kElementGrain / std::max<int64_t>(1, positions * channels) + 1;
+    run.parallelFor(src.sizes[0], grain, [&](int64_t begin, int64_t end, void *) {
+      kernels::meanPositions(kernels, end - begin, positions, channels, params, format,
+                             src.getData<T>() + begin * positions * channels, dst.getData<T>() + begin * channels);
+    });
+  });
 }
 
 void emitAverageByType(BindContext &context, const Pooling &pooling) {
@@ -193,16 +206,29 @@ llvm::Expected<RuntimeValue> bindAvgPool(BindContext &context) {
       return context.fail("divisor_override must not be 0");
     pooling->shape.divisorOverride = *divisor;
   }
+  if (context.getOp().kind == OpKind::AvgPool3d) // PyTorch 2.13 works on a channels-last copy, whatever the input
+    pooling->format = kernels::MemoryFormat::ChannelsLast;
   emitAverageByType(context, *pooling);
   return finish(*pooling);
 }
 
+/// Codes follow PyTorch 2.13 on x86, measured: raw sums in every memory format (1.13, and with it operators 8.2, had a
+/// rule of its own for channels-last), and a 3-D pooling to one position is `mean` (8.5).
 llvm::Expected<RuntimeValue> bindAdaptiveAvgPool(BindContext &context) {
   llvm::Expected<Pooling> pooling = startPooling(context);
   if (!pooling)
     return pooling.takeError();
-  pooling->shape.adaptive = true;
-  emitAverageByType(context, *pooling);
+  kernels::PoolShape &shape = pooling->shape;
+  shape.adaptive = true;
+  pooling->format = kernels::MemoryFormat::Contiguous;
+  bool isMean = context.getOp().kind == OpKind::AdaptiveAvgPool3d && shape.out[0] * shape.out[1] * shape.out[2] == 1 &&
+                shape.numInputPixels() > 0;
+  if (isMean && pooling->src.getDType() == DType::QUInt8)
+    emitMean<uint8_t>(context, *pooling);
+  else if (isMean && pooling->src.getDType() == DType::QInt8)
+    emitMean<int8_t>(context, *pooling);
+  else
+    emitAverageByType(context, *pooling);
   return finish(*pooling);
 }
 

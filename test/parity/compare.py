@@ -12,6 +12,7 @@ import numpy
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+import calibration
 import replay
 import texts
 
@@ -74,20 +75,35 @@ def read(folder, name):
         return file.read()
 
 
+def run_roads(folder, tools):
+    """Makes the models that the checks look at, in `folder`: prepared, calibrated (qfx's own calibration), own_reference
+    and own_int8 from that; reference and int8 from PyTorch's observer statistics, so that parameters, integers and
+    outputs are compared without the rounding of two float implementations between them."""
+    model, prepared, calibrated, stated, own_reference, own_int8, reference, int8 = (
+        os.path.join(folder, n + ".qfx") for n in (
+            "model", "prepared", "calibrated", "stated", "own_reference", "own_int8", "reference", "int8"))
+    tools.opt(model, "--fuse", "--prepare", "--backend=x86", "-o", prepared)
+    tools.opt(prepared, "--calibrate=" + os.path.join(folder, "model.calib.safetensors"), "-o", calibrated)
+    with safe_open(os.path.join(folder, "observers.safetensors"), "numpy") as file:
+        statistics = {key: file.get_tensor(key) for key in file.keys()}
+    with safe_open(os.path.join(folder, "prepared.safetensors"), "numpy") as file:
+        values = {key: file.get_tensor(key) for key in file.keys()}
+    values.update({key: value.reshape(values[key].shape) for key, value in statistics.items() if key in values})
+    save_file(values, os.path.join(folder, "stated.safetensors"))
+    with open(stated, "w") as file:
+        file.write(read(folder, "prepared.qfx").replace('weights "prepared.', 'weights "stated.', 1))
+    for source, targets in ((calibrated, (own_reference, own_int8)), (stated, (reference, int8))):
+        tools.opt(source, "--convert-to-reference", "-o", targets[0])
+        tools.opt(source, "--convert", "-o", targets[1])
+
+
 def check_texts(network, folder, tools, allowed):
-    """{phase: list of differing lines}, and reasons of allowed ones; leaves reference.qfx and int8.qfx in the folder."""
-    model, calibration = (os.path.join(folder, n) for n in ("model.qfx", "model.calib.safetensors"))
-    reference, int8 = (os.path.join(folder, n) for n in ("reference.qfx", "int8.qfx"))
-    tools.opt(model, "--fuse", "--prepare", "--backend=x86", "--calibrate=" + calibration, "--convert-to-reference",
-              "-o", reference)
-    tools.opt(model, "--quantize=static", "--backend=x86", "--calibrate=" + calibration, "-o", int8)
-    found = {
-        "float": tools.opt(model, "--emit=fx"),
-        "fused": tools.opt(model, "--fuse", "--backend=x86", "--emit=fx"),
-        "prepared": tools.opt(model, "--fuse", "--prepare", "--backend=x86", "--emit=fx"),
-        "reference": tools.opt(reference, "--emit=fx"),
-        "converted": tools.opt(int8, "--emit=fx"),
-    }
+    """{phase: list of differing lines}, and reasons of allowed ones, on the whole road with qfx's own calibration."""
+    run_roads(folder, tools)
+    model = os.path.join(folder, "model.qfx")
+    found = {"float": tools.opt(model, "--emit=fx"), "fused": tools.opt(model, "--fuse", "--backend=x86", "--emit=fx")}
+    for phase, name in (("prepared", "prepared"), ("reference", "own_reference"), ("converted", "own_int8")):
+        found[phase] = tools.opt(os.path.join(folder, name + ".qfx"), "--emit=fx")
     differences, reasons = {}, []
     for phase in PHASES:
         failures, allowed_here = texts.compare(network, phase, read(folder, phase + ".txt"), found[phase], allowed)
@@ -96,15 +112,15 @@ def check_texts(network, folder, tools, allowed):
     return differences, reasons
 
 
-def stored_values(folder):
-    """{path: flat array} of reference.qfx: the weights file, and numbers that stand inline."""
+def stored_values(folder, model):
+    """{path: flat array} of a reference model: the weights file, and numbers that stand inline."""
     values = {}
     for match in re.finditer(r"^(?:buffer|parameter) ([\w.]+) : \w+\[[^\]]*\](?:\{[^}]*\})? = (.+)$",
-                             read(folder, "reference.qfx"), re.MULTILINE):
+                             read(folder, model + ".qfx"), re.MULTILINE):
         numbers = re.findall(r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)", match.group(2))
         if not match.group(2).startswith("random"):
             values[match.group(1)] = numpy.array([float(n) for n in numbers])
-    path = os.path.join(folder, "reference.safetensors")
+    path = os.path.join(folder, model + ".safetensors")
     if os.path.exists(path):
         with safe_open(path, "numpy") as file:
             for key in file.keys():
@@ -113,15 +129,22 @@ def stored_values(folder):
     return values
 
 
+def activation_names(folder):
+    """[(quantize node, observed node, scale's path, zero point's path)] of PyTorch's reference graph; ours has the same text."""
+    text = read(folder, "reference.txt")
+    targets = dict(re.findall(r"%(\w+) : \[num_users=\d+\] = get_attr\[target=([\w.]+)\]", text))
+    return [(node, source, targets[scale], targets[zero_point]) for node, source, scale, zero_point in re.findall(
+        r"%(\w+) : \[num_users=\d+\] = call_function\[target=torch.quantize_per_tensor\]"
+        r"\(args = \(%(\w+), %(\w+), %(\w+),", text)]
+
+
 def check_qparams(folder):
-    """(scales compared, scales that differ in six digits, zero points that differ, names of the missing)."""
-    expected = json.loads(read(folder, "qparams.json"))
-    targets = dict(re.findall(r"%(\w+) : \[num_users=\d+\] = get_attr\[target=([\w.]+)\]", read(folder, "reference.txt")))
-    arguments = re.findall(r"%(\w+) : \[num_users=\d+\] = call_function\[target=torch.quantize_per_tensor\]"
-                           r"\(args = \(%\w+, %(\w+), %(\w+),", read(folder, "reference.txt"))
-    pairs = [(targets[s], targets[z], expected["activations"][node]) for node, s, z in arguments]
+    """(scales compared, scales that differ in six digits, zero points that differ, names of the missing), activations
+    and weights, from PyTorch's statistics."""
+    expected, values = json.loads(read(folder, "qparams.json")), stored_values(folder, "reference")
+    pairs = [(s, z, expected["activations"][node]) for node, _, s, z in activation_names(folder)]
     pairs += [(p + ".weight_scale", p + ".weight_zero_point", v) for p, v in expected["weights"].items()]
-    values, count, bad_scales, bad_zero_points, missing = stored_values(folder), 0, 0, 0, []
+    count, bad_scales, bad_zero_points, missing = 0, 0, 0, []
     for scale_name, zero_point_name, value in pairs:
         if scale_name not in values or zero_point_name not in values:
             missing.append(scale_name)
@@ -135,6 +158,25 @@ def check_qparams(folder):
         bad_scales += int((abs(found_scale - scale) > SCALE_TOLERANCE * abs(scale)).sum())
         bad_zero_points += int((found_zero_point != zero_point).sum())
     return count, bad_scales, bad_zero_points, missing
+
+
+def same_parameters(found, expected):
+    return abs(found[0] - expected["scale"]) <= SCALE_TOLERANCE * expected["scale"] and found[1] == expected["zero_point"]
+
+
+def check_calibration(folder, tools):
+    """(activation parameters, those equal to PyTorch's after qfx's own calibration, those that PyTorch keeps in its
+    control calibration or None, observers, observers that differ from PyTorch's on the same activations)."""
+    values, names = stored_values(folder, "own_reference"), activation_names(folder)
+    expected = json.loads(read(folder, "qparams.json"))["activations"]
+    own = {node: (float(values[s][0]), int(values[z][0])) for node, _, s, z in names}
+    equal, kept = sum(same_parameters(own[node], expected[node]) for node, _, _, _ in names), None
+    if os.path.exists(os.path.join(folder, "control.json")):
+        control = json.loads(read(folder, "control.json"))["activations"]
+        kept = sum(same_parameters((control[node]["scale"], control[node]["zero_point"]), expected[node])
+                   for node, _, _, _ in names)
+    observers, different = calibration.check(folder, tools, {source: own[node] for node, source, _, _ in names})
+    return len(names), equal, kept, observers, different
 
 
 def codes_of(floats, like):
@@ -196,26 +238,42 @@ def outputs(folder, tools, model):
     return numpy.concatenate([found[key].codes for key in sorted(found, key=lambda k: int(k.split(".")[0]))])
 
 
-def expected_outputs(folder, kind):
-    found = read_tensors(os.path.join(folder, kind + "_outputs.safetensors"))
+def recorded_outputs(folder, kind):
+    """What record.py wrote as `<kind>_outputs`, joined like `outputs`; None when it was left out."""
+    path = os.path.join(folder, kind + "_outputs.safetensors")
+    if not os.path.exists(path):
+        return None
+    found = read_tensors(path)
     return numpy.concatenate([found["%d.output" % k].codes for k in range(len(found))])
 
 
+class Outputs(NamedTuple):
+    """Shares of int8 output values within one output step of PyTorch's, and the relative error of the float outputs."""
+
+    stated: float  # PyTorch's statistics
+    own: float  # qfx's own calibration
+    control: Optional[float]  # PyTorch against itself, calibrated with other float rounding
+    float_error: float
+
+
 def check_outputs(folder, tools):
-    """(share of int8 output values within one output step of PyTorch's, relative error of the float outputs)."""
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
     step = [value.scale for value in recorded.values() if value.scale is not None][-1]
-    difference = abs(outputs(folder, tools, "int8.qfx") - expected_outputs(folder, "int8"))
-    expected = expected_outputs(folder, "float")
+    int8, expected, control = (recorded_outputs(folder, kind) for kind in ("int8", "float", "control"))
+
+    def share(values):
+        return float((abs(values - int8) <= step * 1.0001).mean())
+
     error = abs(outputs(folder, tools, "model.qfx") - expected).max() / abs(expected).max()
-    return float((difference <= step * 1.0001).mean()), float(error)
+    return Outputs(share(outputs(folder, tools, "int8.qfx")), share(outputs(folder, tools, "own_int8.qfx")),
+                   None if control is None else share(control), float(error))
 
 
 class Row:
     """One network's line of the table; every check runs, and one that cannot says why."""
 
     def __init__(self, network, folder, tools, allowed):
-        self.network, self.problems, self.cells, self.reasons = network, [], [], []
+        self.network, self.problems, self.cells, self.reasons, self.own = network, [], [], [], []
         differences, self.reasons = self._try("texts", check_texts, network, folder, tools, allowed) or ({}, [])
         for phase in PHASES:
             lines = differences.get(phase)
@@ -234,12 +292,27 @@ class Row:
             self.problems.append("operators differ: %s" % (", ".join(different[:12]) or "none was run"))
         total, different = self._try("run", check_run, folder, tools) or (0, [])
         self.cells.append("%d of %d" % (total - len(different), total))
-        share, error = self._try("outputs", check_outputs, folder, tools) or (float("nan"), float("nan"))
-        self.cells += ["%.2f %%" % (100 * share), "%.1e" % error]
-        if not share >= STEP_SHARE:
-            self.problems.append("%.2f %% of the int8 outputs lie within one step" % (100 * share))
-        if not error <= FLOAT_TOLERANCE:
-            self.problems.append("the float outputs differ by %.1e" % error)
+        if different:
+            self.problems.append("values of the run differ: %s" % ", ".join(different[:12]))
+        self._outputs(self._try("outputs", check_outputs, folder, tools))
+        self._calibration(self._try("calibration", check_calibration, folder, tools))
+
+    def _outputs(self, found):
+        found = found or Outputs(float("nan"), float("nan"), None, float("nan"))
+        self.cells += ["%.2f %%" % (100 * found.stated), "%.1e" % found.float_error]
+        self.own_outputs = ["%.1f %%" % (100 * found.own), "-" if found.control is None else "%.1f %%" % (100 * found.control)]
+        if not found.stated >= STEP_SHARE:
+            self.problems.append("%.2f %% of the int8 outputs lie within one step" % (100 * found.stated))
+        if not found.float_error <= FLOAT_TOLERANCE:
+            self.problems.append("the float outputs differ by %.1e" % found.float_error)
+
+    def _calibration(self, found):
+        total, equal, kept, observers, different = found or (0, 0, None, 0, [])
+        self.own = ["%d of %d" % (equal, total), "-" if kept is None else "%d of %d" % (kept, total),
+                    "%d of %d" % (observers - len(different), observers)] + self.own_outputs
+        if different or not observers:
+            self.problems.append("observers differ from PyTorch's on the same activations: %s"
+                                 % (", ".join(different[:12]) or "none was run"))
 
     def _try(self, what, check, *arguments):
         try:
@@ -249,13 +322,16 @@ class Row:
             return None
 
 
-def table(rows, folder):
+def table(rows, folder, tools):
     about = json.loads(read(os.path.join(folder, rows[0].network), "about.json"))
     lines = [
         "# Parity with torch.ao.quantization", "",
-        "Written by `test/parity/run.sh`: PyTorch %s, engine %s, default qconfig mapping, x86 BackendConfig, seed %d; CPU %s."
-        % (about["torch"], about["engine"], about["seed"], about["cpu"]), "",
-        "* **texts**: `--emit=fx` of the phase against `str(graph)`, line by line.",
+        "Written by `test/parity/run.sh`: PyTorch %s, engine %s, default qconfig mapping, x86 BackendConfig, seed %d;"
+        " CPU %s; qfx on %s." % (about["torch"], about["engine"], about["seed"], about["cpu"],
+                                 calibration.isa_of(tools.paths["opt"])), "",
+        "## Graphs, numbers and integers", "",
+        "* **texts**: `--emit=fx` of the phase against `str(graph)`, line by line, with qfx's own calibration.",
+        "* The other columns start from PyTorch's observer statistics, written into the prepared model's weights file.",
         "* **parameters**: scales to six digits and zero points exactly, activations and weights.",
         "* **operators**: quantized operators whose output integers, on PyTorch's input integers, equal PyTorch's bit for bit;"
         " those of level T1 (spec/operators.md 1.1) may have single codes one step off at ties.",
@@ -267,6 +343,18 @@ def table(rows, folder):
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += ["| %s | %s |" % (row.network, " | ".join(row.cells)) for row in rows]
+    lines += [
+        "", "## Own calibration", "",
+        "Two float implementations differ in the last bits, and the histogram search turns a last bit into another bin now"
+        " and then. *PyTorch itself* is the same calibration by PyTorch with its own convolutions instead of oneDNN's.", "",
+        "* **scales**: activation parameters equal to PyTorch's, scale to six digits and zero point exactly.",
+        "* **observers**: those whose histogram, range, scale and zero point are, bit for bit, what PyTorch's observer makes"
+        " of the activations that qfx computed. All must be: what is left is float rounding alone.",
+        "* **outputs**: int8 output values within one output step of the first PyTorch calibration's.", "",
+        "| network | scales | PyTorch itself | observers | outputs | PyTorch itself |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += ["| %s | %s |" % (row.network, " | ".join(row.own)) for row in rows]
     reasons = sorted({reason for row in rows for reason in row.reasons})
     lines += [""] + (["Allowed differences (allowed.txt):", ""] + ["* " + r for r in reasons] if reasons else
                      ["No allowed difference was needed."])
@@ -296,7 +384,7 @@ def main():
         rows.append(Row(network, os.path.join(options.folder, network), tools, allowed))
         print("%-20s %s" % (network, "equal" if not rows[-1].problems else "; ".join(rows[-1].problems)))
     with open(options.output, "w") as file:
-        file.write(table(rows, options.folder))
+        file.write(table(rows, options.folder, tools))
     print("wrote %s" % options.output)
     return 3 if any(row.problems for row in rows) else 0
 

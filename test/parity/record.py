@@ -8,7 +8,7 @@ import time
 
 import torch
 
-from upstream import NETWORKS, SEED, Phases, intermediates, load_subject, save_tensors
+from upstream import NETWORKS, SEED, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors
 
 import qfx_export
 
@@ -21,10 +21,21 @@ def cpu_name():
         return platform.processor() or platform.machine()
 
 
-def record(name, folder, size):
+def record_control(folder, model, calibration, inputs):
+    """What PyTorch gives when only its float rounding changes: parameters and outputs beside the first ones."""
+    other = calibrate_otherwise(model, [(batch,) for batch in calibration])
+    with open(os.path.join(folder, "control.json"), "w") as file:
+        json.dump(other.qparams(), file, indent=1)
+    with torch.no_grad():
+        save_tensors(os.path.join(folder, "control_outputs.safetensors"),
+                     {"%d.output" % k: other.converted(batch) for k, batch in enumerate(inputs)})
+
+
+def record(name, folder, size, control):
     """Everything about one network into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
-    inputs.safetensors `<k>.x`, float_outputs and int8_outputs `<k>.output`, intermediates.safetensors (every tensor of
-    the converted graph on the first input alone, by node name), about.json."""
+    observers.safetensors (the calibrated model's statistics), inputs.safetensors `<k>.x`, float_outputs and int8_outputs
+    `<k>.output`, intermediates.safetensors (every tensor of the converted graph on the first input alone, by node name),
+    about.json. With `control`: control.json and control_outputs of a second calibration (upstream.calibrate_otherwise)."""
     os.makedirs(folder, exist_ok=True)
     start = time.time()
     model, calibration, inputs = load_subject(name, size)
@@ -35,6 +46,7 @@ def record(name, folder, size):
             file.write(phases.text(phase) + "\n")
     with open(os.path.join(folder, "qparams.json"), "w") as file:
         json.dump(phases.qparams(), file, indent=1)
+    save_tensors(os.path.join(folder, "observers.safetensors"), phases.observers())
     placeholder = next(n.name for n in phases.converted.graph.nodes if n.op == "placeholder")
     save_tensors(os.path.join(folder, "inputs.safetensors"),
                  {"%d.%s" % (k, placeholder): batch for k, batch in enumerate(inputs)})
@@ -45,6 +57,8 @@ def record(name, folder, size):
                          {"%d.output" % k: module(batch) for k, batch in enumerate(inputs)})
     _, values = intermediates(phases.converted, (inputs[0][:1],))
     save_tensors(os.path.join(folder, "intermediates.safetensors"), values)
+    if control:
+        record_control(folder, model, calibration, inputs)
     about = {
         "network": name, "torch": torch.__version__, "seed": SEED, "engine": torch.backends.quantized.engine,
         "cpu": cpu_name(), "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
@@ -59,9 +73,11 @@ def main():
     parser.add_argument("networks", nargs="*", help="default: all seven")
     parser.add_argument("-o", "--output", required=True, help="folder, one subfolder per network")
     parser.add_argument("--size", type=int, default=224, help="edge of the torchvision networks' images")
+    parser.add_argument("--no-control", dest="control", action="store_false",
+                        help="leave out the second calibration, which takes most of the time")
     options = parser.parse_args()
     for name in options.networks or NETWORKS + ("digits",):
-        record(name, os.path.join(options.output, name), options.size)
+        record(name, os.path.join(options.output, name), options.size, options.control)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,10 @@ class Phases:
         self.reference = convert_to_reference_fx(copy.deepcopy(self.prepared), backend_config=config)
         self.converted = convert_fx(copy.deepcopy(self.prepared), backend_config=config)
 
+    def observers(self):
+        """{key: tensor}: the observers' statistics in the calibrated model, under their state-dict keys."""
+        return {key: value for key, value in self.prepared.state_dict().items() if "activation_post_process" in key}
+
     def text(self, phase):
         """str(graph) of a phase."""
         return str(getattr(self, phase).graph)
@@ -80,6 +84,13 @@ def _attribute(model, argument):
 
 def _lists(scale, zero_point):
     return {"scale": [float(v) for v in scale.reshape(-1)], "zero_point": [int(v) for v in zero_point.reshape(-1)]}
+
+
+def calibrate_otherwise(model, calibration):
+    """The converted model when PyTorch calibrates with its own convolutions instead of oneDNN's: the same mathematics,
+    other float rounding. How far it is from `Phases.converted` is what a second float implementation can at best reach."""
+    with torch.backends.mkldnn.flags(enabled=False):
+        return Phases(model, calibration)
 
 
 class Recorder(torch.fx.Interpreter):
