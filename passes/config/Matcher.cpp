@@ -39,7 +39,8 @@ namespace {
 /// One attempt at one entry; collects the nodes of operators and the arguments under wildcards.
 class Attempt {
 public:
-  Attempt(const GraphModule &model, bool limitUsers) : model(model), limitUsers(limitUsers) {}
+  Attempt(const GraphModule &model, const llvm::DenseMap<const Node *, llvm::StringRef> &calledNames, bool limitUsers)
+      : model(model), calledNames(calledNames), limitUsers(limitUsers) {}
 
   bool matchArgument(const Argument &argument, const Pattern &pattern) {
     if (pattern.getKind() == Pattern::Kind::MatchAll) {
@@ -61,7 +62,7 @@ public:
   }
 
   bool matchNode(Node &node, const Pattern &pattern) {
-    if (!isMatchableOpcode(node, pattern.getHead()) || getCalledName(node, model) != pattern.getHead().text)
+    if (!isMatchableOpcode(node, pattern.getHead()) || calledNames.lookup(&node) != pattern.getHead().text)
       return false;
     nodes.push_back(&node);
     if (pattern.getArgs().empty())
@@ -88,6 +89,7 @@ public:
 
 private:
   const GraphModule &model;
+  const llvm::DenseMap<const Node *, llvm::StringRef> &calledNames;
   bool limitUsers;
 };
 } // namespace
@@ -106,7 +108,10 @@ static Node *findNodeAt(Node &anchor, const PatternPath &path, const GraphModule
   return node;
 }
 
-Matcher::Matcher(const BackendConfig &backend, MatchPurpose purpose) {
+Matcher::Matcher(GraphModule &model, const BackendConfig &backend, MatchPurpose purpose) : model(model) {
+  for (const Node &node : model.getGraph().nodes())
+    if (llvm::StringRef name = getCalledName(node, model); !name.empty())
+      calledNames[&node] = name;
   for (const BackendPatternConfig *entry : backend.getSortedConfigs()) {
     if (purpose == MatchPurpose::Fuse && !entry->fuserMethod)
       continue;
@@ -114,8 +119,8 @@ Matcher::Matcher(const BackendConfig &backend, MatchPurpose purpose) {
   }
 }
 
-llvm::ArrayRef<const BackendPatternConfig *> Matcher::getCandidates(const Node &node, const GraphModule &model) const {
-  llvm::StringRef name = getCalledName(node, model);
+llvm::ArrayRef<const BackendPatternConfig *> Matcher::getCandidates(const Node &node) const {
+  llvm::StringRef name = calledNames.lookup(&node);
   if (name.empty())
     return {};
   auto it = byAnchor.find(name);
@@ -124,8 +129,8 @@ llvm::ArrayRef<const BackendPatternConfig *> Matcher::getCandidates(const Node &
   return it->second;
 }
 
-std::optional<Match> Matcher::match(Node &node, const BackendPatternConfig &entry, const GraphModule &model) const {
-  Attempt attempt(model, /*limitUsers=*/true);
+std::optional<Match> Matcher::match(Node &node, const BackendPatternConfig &entry) const {
+  Attempt attempt(model, calledNames, /*limitUsers=*/true);
   if (!attempt.matchNode(node, entry.pattern) || !attempt.areWildcardsFree())
     return std::nullopt;
   if (entry.fuserMethod && llvm::any_of(attempt.nodes, [](Node *member) { return hasOtherAlpha(*member); }))
@@ -140,14 +145,14 @@ std::optional<Match> Matcher::match(Node &node, const BackendPatternConfig &entr
   return result;
 }
 
-std::vector<Match> Matcher::scan(GraphModule &model) const {
+std::vector<Match> Matcher::scan() const {
   std::vector<Match> matches;
   llvm::DenseSet<const Node *> claimed;
   for (Node &node : llvm::reverse(model.getGraph().nodes())) {
     if (claimed.contains(&node))
       continue;
-    for (const BackendPatternConfig *entry : getCandidates(node, model)) {
-      std::optional<Match> found = match(node, *entry, model);
+    for (const BackendPatternConfig *entry : getCandidates(node)) {
+      std::optional<Match> found = match(node, *entry);
       if (!found)
         continue;
       claimed.insert(found->nodes.begin(), found->nodes.end());
@@ -158,9 +163,9 @@ std::vector<Match> Matcher::scan(GraphModule &model) const {
   return matches;
 }
 
-Node *Matcher::findSharedInterior(Node &node, const GraphModule &model) const {
-  for (const BackendPatternConfig *entry : getCandidates(node, model)) {
-    Attempt attempt(model, /*limitUsers=*/false);
+Node *Matcher::findSharedInterior(Node &node) const {
+  for (const BackendPatternConfig *entry : getCandidates(node)) {
+    Attempt attempt(model, calledNames, /*limitUsers=*/false);
     if (attempt.matchNode(node, entry->pattern) && attempt.shared && attempt.areWildcardsFree())
       return attempt.shared;
   }

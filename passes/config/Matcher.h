@@ -36,23 +36,25 @@ enum class MatchPurpose : uint8_t {
 /// The patterns of a backend in matching order, found by the anchor's operator so that a scan is linear in the graph.
 class Matcher {
 public:
-  /// Borrows `backend`.
-  Matcher(const BackendConfig &backend, MatchPurpose purpose);
+  /// Borrows both; the graph must not change while the matcher is in use.
+  Matcher(GraphModule &model, const BackendConfig &backend, MatchPurpose purpose);
 
   /// Does `node` match `entry` as its anchor?  Interior values may have one user only, the anchor any number.  A match in which a
   /// constant or a node of the same match stands under a wildcard is refused, as is a fusing one with `alpha` other than 1.
-  std::optional<Match> match(Node &node, const BackendPatternConfig &entry, const GraphModule &model) const;
+  std::optional<Match> match(Node &node, const BackendPatternConfig &entry) const;
 
   /// Visits nodes from last to first; a node that no earlier match holds takes the first entry that matches.
   /// \returns the matches in the order found (anchors from last to first).
-  std::vector<Match> scan(GraphModule &model) const;
+  std::vector<Match> scan() const;
 
   /// For "why not": an interior node of an entry anchored at `node` that matches but for having several users; null if none.
-  Node *findSharedInterior(Node &node, const GraphModule &model) const;
+  Node *findSharedInterior(Node &node) const;
 
 private:
-  llvm::ArrayRef<const BackendPatternConfig *> getCandidates(const Node &node, const GraphModule &model) const;
+  llvm::ArrayRef<const BackendPatternConfig *> getCandidates(const Node &node) const;
 
+  GraphModule &model;
+  llvm::DenseMap<const Node *, llvm::StringRef> calledNames;
   llvm::StringMap<std::vector<const BackendPatternConfig *>> byAnchor; ///< canonical spelling of the pattern's head
 };
 

@@ -21,10 +21,10 @@ namespace {
 class Fusion {
 public:
   Fusion(GraphModule &model, const FuseOptions &options, PassContext &context)
-      : model(model), options(options), context(context), matcher(context.backend, MatchPurpose::Fuse) {}
+      : model(model), options(options), context(context), matcher(model, context.backend, MatchPurpose::Fuse) {}
 
   llvm::Expected<bool> run() {
-    matches = matcher.scan(model);
+    matches = matcher.scan();
     if (llvm::Error err = collect())
       return err;
     findSharedRoots();
@@ -167,7 +167,7 @@ private:
   void remarkOnSharing(Node &node) {
     if (!context.onRemark)
       return;
-    Node *shared = matcher.findSharedInterior(node, model);
+    Node *shared = matcher.findSharedInterior(node);
     if (!shared)
       return;
     Remark remark;

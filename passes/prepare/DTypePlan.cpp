@@ -45,8 +45,8 @@ llvm::Error DTypePlan::resolveQConfigs(const QConfigMapping &mapping) {
 }
 
 llvm::Error DTypePlan::findMatches() {
-  Matcher matcher(backend, MatchPurpose::Quantize);
-  for (Match &match : matcher.scan(model)) {
+  Matcher matcher(model, backend, MatchPurpose::Quantize);
+  for (Match &match : matcher.scan()) {
     QuantMatch found;
     found.observation = match.entry->observationType;
     if (!match.entry->numTensorArgsToObservationType.empty()) {

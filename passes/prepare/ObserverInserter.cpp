@@ -2,6 +2,7 @@
 #include "passes/prepare/ObserverInserter.h"
 
 #include "backends/observe/Observer.h"
+#include "ir/Text.h"
 #include "passes/config/ModuleFacts.h"
 #include "passes/config/Operands.h"
 #include "passes/prepare/DerivedObserver.h"
@@ -42,14 +43,34 @@ static bool hasFloatWeight(const Node &node) {
          name == "torch.nn.functional.instance_norm";
 }
 
+static constexpr llvm::StringLiteral kObserverPrefix = "activation_post_process_";
+
+ObserverInserter::ObserverInserter(GraphModule &model, const DTypePlan &plan) : model(model), plan(plan) {
+  const Module &root = model.getRoot();
+  auto note = [&](llvm::StringRef name) {
+    if (startsWith(name, kObserverPrefix))
+      takenNames.insert(name);
+  };
+  for (const auto &attribute : root.getAttributes())
+    note(attribute.first);
+  for (const auto &parameter : root.getParameters())
+    note(parameter.first);
+  for (const auto &buffer : root.getBuffers())
+    note(buffer.first);
+  for (const auto &child : root.getChildren())
+    note(child.first);
+  for (const Node &node : model.getGraph().nodes())
+    if (node.is(Opcode::CallModule))
+      if (ModuleRef module = model.getModule(node); module && isObserverModule(*module))
+        observersByPath[node.getTargetText()] = std::move(module);
+}
+
 ModuleRef ObserverInserter::getObserver(const Node &node) const {
-  if (!node.is(Opcode::CallModule))
-    return nullptr;
-  ModuleRef module = model.getModule(node);
-  return module && isObserverModule(*module) ? module : nullptr;
+  return node.is(Opcode::CallModule) ? observersByPath.lookup(node.getTargetText()) : nullptr;
 }
 
 void ObserverInserter::bindObserver(const Node &call, ModuleRef observer) {
+  observersByPath[call.getTargetText()] = observer;
   model.getRoot().setModule(call.getTargetText(), std::move(observer));
 }
 
@@ -66,8 +87,9 @@ llvm::Expected<Node *> ObserverInserter::insertObserver(Node &observed, const Ob
   (*module)->setLoc(observed.getLoc());
   std::string name;
   do
-    name = llvm::formatv("activation_post_process_{0}", nextObserver++);
-  while (model.getRoot().hasMember(name));
+    name = llvm::formatv("{0}{1}", kObserverPrefix, nextObserver++);
+  while (takenNames.contains(name));
+  observersByPath[name] = *module;
   model.getRoot().setChild(name, std::move(*module));
   Graph::InsertPoint guard = Graph::InsertPoint::after(&observed);
   Node *call = model.getGraph().callModule(name, {&observed});

@@ -4,13 +4,14 @@
 
 #include "passes/prepare/DTypePlan.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace qfx {
 
 class ObserverInserter {
 public:
-  ObserverInserter(GraphModule &model, const DTypePlan &plan) : model(model), plan(plan) {}
+  ObserverInserter(GraphModule &model, const DTypePlan &plan);
 
   /// Walks the nodes that are there now, in order.  Errors: a dynamic qconfig on a value that is not a float tensor
   /// (`dynamic_argument`), a graph output with a leaf that is neither node nor None (`output_leaf`), an observer that cannot be built.
@@ -51,6 +52,8 @@ private:
   GraphModule &model;
   const DTypePlan &plan;
   unsigned nextObserver = 0;
+  llvm::StringSet<> takenNames;                 ///< the model's own members that look like observer names
+  llvm::StringMap<ModuleRef> observersByPath; ///< what the observer calls of the graph call now
   llvm::StringSet<> observedNodes;
   struct Derived {
     Node *root;

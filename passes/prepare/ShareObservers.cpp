@@ -81,12 +81,11 @@ llvm::Error ObserverInserter::materialize(const Node &call) {
   (*own)->setLoc(old->getLoc());
   it->second.root->setMeta(kOwnQParamsMeta, true);
   derivedObservers.erase(it);
-  std::vector<std::string> paths;
-  for (const auto &child : model.getRoot().getChildren())
-    if (child.second == old)
-      paths.push_back(child.first);
-  for (const std::string &path : paths)
-    model.getRoot().setChild(path, *own);
+  for (auto &entry : observersByPath)
+    if (entry.second == old) {
+      entry.second = *own;
+      model.getRoot().setModule(entry.getKey(), *own);
+    }
   return llvm::Error::success();
 }
 
