@@ -4,7 +4,7 @@
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/Module.h"
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 namespace qfx {
 

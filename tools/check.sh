@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds qfx and runs every test: the release build, then the suite again under the address and undefined-behaviour sanitizers.
-# usage: tools/check.sh [--quick]     --quick: the release build only
+# Builds qfx and runs every test.
+# usage: tools/check.sh [--sanitize]     --sanitize: then once more under the address and undefined-behaviour sanitizers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ run_suite() { # PRESET
 }
 
 run_suite release
-if [ "${1:-}" != --quick ]; then
+if [ "${1:-}" = --sanitize ]; then
   export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0 UBSAN_OPTIONS=print_stacktrace=1
   run_suite asan
 fi

@@ -1,5 +1,5 @@
 // Rules of arithmetic and comparison: tensors broadcast and promote, host numbers compute.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/Module.h"
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include <cmath>
 

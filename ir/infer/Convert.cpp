@@ -1,5 +1,5 @@
 // Rules of operators that change a tensor's dtype or memory format, and of questions about tensors.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Rules of elementwise operators on one tensor.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 namespace qfx {
 

@@ -2,7 +2,7 @@
 #ifndef IR_INFER_LINEARDETAIL_H
 #define IR_INFER_LINEARDETAIL_H
 
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 namespace qfx {
 

@@ -1,5 +1,5 @@
 // Rules of matrix products.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 namespace qfx {
 

@@ -1,5 +1,5 @@
 // Rules of normalization layers, float and quantized.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include "ir/Text.h"
 

@@ -1,5 +1,5 @@
 // Rules of quantize, dequantize and their kin.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Rules of elementwise operators on quantized tensors (operators 6 and 7).
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Rules of recurrent layers and cells (operators 11.4).
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 namespace qfx {
 

@@ -1,5 +1,5 @@
 // Rules of reductions.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include "llvm/ADT/STLExtras.h"
 

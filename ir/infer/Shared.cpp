@@ -1,5 +1,5 @@
 // Dimension arithmetic, broadcasting, dtype promotion and quantizers for the inference rules.
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"

@@ -2,7 +2,7 @@
 #ifndef IR_INFER_VIEWDETAIL_H
 #define IR_INFER_VIEWDETAIL_H
 
-#include "ir/infer/InferDetail.h"
+#include "ir/InferDetail.h"
 
 namespace qfx {
 

@@ -54,6 +54,7 @@ private:
         llvm::sys::path::append(path, decl.file);
       auto file = SafetensorsFile::open(path, options.limits);
       if (!file) {
+        isWeightsFileUnreadable = true;
         Diagnostic note;
         note.severity = Severity::Note;
         note.loc = decl.loc;
@@ -181,6 +182,7 @@ private:
 
   /// The tensor of that key from the first weights file that has it; null if none does.
   Tensor findStored(llvm::StringRef key, const Location &loc, bool &failed) {
+    failed = isWeightsFileUnreadable; // reported; what it lacks is not known
     for (const SafetensorsFile &file : files) {
       if (!file.contains(key))
         continue;
@@ -332,6 +334,7 @@ private:
   ErrorList &errors;
   Module &root;
   std::vector<SafetensorsFile> files;
+  bool isWeightsFileUnreadable = false;
   llvm::StringMap<const ModuleDecl *> byPath;
   std::map<TensorKey, const TensorDecl *> tensorDecls;
   struct OwnedDecl {

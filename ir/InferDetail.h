@@ -1,6 +1,6 @@
 // What the inference rules share: dimension arithmetic, broadcasting, dtype promotion, quantizers of views.
-#ifndef IR_INFER_INFERDETAIL_H
-#define IR_INFER_INFERDETAIL_H
+#ifndef IR_INFERDETAIL_H
+#define IR_INFERDETAIL_H
 
 #include "ir/Infer.h"
 
@@ -76,4 +76,4 @@ llvm::Expected<ValueType> inferChild(const InferContext &context, const Module &
 
 } // namespace qfx
 
-#endif // IR_INFER_INFERDETAIL_H
+#endif // IR_INFERDETAIL_H
