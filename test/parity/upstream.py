@@ -26,12 +26,12 @@ class Phases:
     """float, fused, prepared, reference and converted graph modules of one model; prepared is calibrated.
 
     Upstream's x86 road: engine x86, default qconfig mapping of x86, the x86 BackendConfig. `calibration` is a list of
-    argument tuples.
+    argument tuples; `adjust` may change the prepared module before calibration.
     """
 
     NAMES = ("float", "fused", "prepared", "reference", "converted")
 
-    def __init__(self, model, calibration):
+    def __init__(self, model, calibration, adjust=None):
         from torch.ao.quantization import get_default_qconfig_mapping
         from torch.ao.quantization.backend_config.x86 import get_x86_backend_config
         from torch.ao.quantization.fx.tracer import QuantizationTracer
@@ -44,6 +44,8 @@ class Phases:
         self.fused = fuse_fx(copy.deepcopy(model), backend_config=config)
         self.prepared = prepare_fx(
             copy.deepcopy(model), get_default_qconfig_mapping(ENGINE), calibration[0], backend_config=config)
+        if adjust:
+            adjust(self.prepared)
         with torch.no_grad():
             for batch in calibration:
                 self.prepared(*batch)

@@ -2,7 +2,8 @@
 
 usage: check.py QFX_OPT QFX_RUN [MODEL...]
 Per model: the text of every committed phase line by line (test/parity/allowed.txt lists what may differ), scales to six
-digits, zero points exactly, and the integers of every quantized value in a run, bit for bit.
+digits, zero points exactly, and the integers of every quantized value in a run, bit for bit. Where PyTorch's observer
+statistics are committed (observers.safetensors), numbers start from them instead of qfx's own calibration: see make.py.
 """
 import array
 import json
@@ -47,6 +48,20 @@ def read_safetensors(path):
     }, metadata
 
 
+def write_safetensors(path, tensors):
+    """{name: Tensor} into a file, back to back."""
+    header, data = {}, []
+    end = 0
+    for name, tensor in tensors.items():
+        header[name] = {"dtype": tensor.dtype, "shape": tensor.shape, "data_offsets": [end, end + len(tensor.data)]}
+        end += len(tensor.data)
+        data.append(tensor.data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(data))
+
+
 class Model:
     """One golden folder and the qfx tools, working in a folder of its own."""
 
@@ -80,21 +95,40 @@ class Model:
 
     def check(self):
         """All that this folder has goldens for; fills `problems`."""
-        reference, int8 = self.path("reference.qfx"), self.path("int8.qfx")
         for what, action in (
-            ("reference", lambda: self.call(
-                self.opt, self.model, "--fuse", "--prepare", "--backend=x86", "--calibrate=" + self.calibration,
-                "--convert-to-reference", "-o", reference)),
-            ("converted", lambda: self.call(
-                self.opt, self.model, "--quantize=static", "--backend=x86", "--calibrate=" + self.calibration,
-                "-o", int8)),
-            ("texts", self.check_texts), ("parameters", self.check_qparams), ("integers", self.check_integers),
+            ("conversion", self.convert), ("texts", self.check_texts), ("statistics", self.take_statistics),
+            ("parameters", self.check_qparams), ("integers", self.check_integers),
         ):
             try:
                 action()
             except Exception as error:
                 self.problems.append("%s: %s: %s" % (what, type(error).__name__, error))
         return not self.problems
+
+    def convert(self):
+        """The reference and the lowered model with qfx's own calibration."""
+        calibrate = "--calibrate=" + self.calibration
+        self.call(self.opt, self.model, "--fuse", "--prepare", "--backend=x86", calibrate, "--convert-to-reference",
+                  "-o", self.path("reference.qfx"))
+        self.call(self.opt, self.model, "--quantize=static", "--backend=x86", calibrate, "-o", self.path("int8.qfx"))
+
+    def take_statistics(self):
+        """Makes both models anew from PyTorch's observer statistics, if this folder has them."""
+        recorded = os.path.join(self.folder, "observers.safetensors")
+        if not os.path.exists(recorded):
+            return
+        prepared, weights = self.path("prepared.qfx"), self.path("prepared.safetensors")
+        self.call(self.opt, self.model, "--fuse", "--prepare", "--backend=x86", "-o", prepared)
+        tensors, statistics = read_safetensors(weights)[0], read_safetensors(recorded)[0]
+        for name, tensor in statistics.items():
+            found = tensors[name]
+            if (found.dtype, len(found.data)) != (tensor.dtype, len(tensor.data)):
+                raise ValueError("'%s' is %s%s, expected %s%s" % (
+                    name, found.dtype, found.shape, tensor.dtype, tensor.shape))
+            tensors[name] = Tensor(found.dtype, found.shape, tensor.data)
+        write_safetensors(weights, tensors)
+        self.call(self.opt, prepared, "--convert-to-reference", "-o", self.path("reference.qfx"))
+        self.call(self.opt, prepared, "--convert", "-o", self.path("int8.qfx"))
 
     def check_texts(self):
         commands = {
@@ -158,16 +192,8 @@ class Model:
         if os.path.exists(first):
             return first
         tensors, _ = read_safetensors(self.calibration)
-        batch = {name[2:]: tensor for name, tensor in tensors.items() if name.startswith("0.")}
-        header, data = {}, b""
-        for name, tensor in batch.items():
-            header[name] = {"dtype": tensor.dtype, "shape": tensor.shape,
-                            "data_offsets": [len(data), len(data) + len(tensor.data)]}
-            data += tensor.data
-        text = json.dumps(header).encode()
-        text += b" " * (-len(text) % 8)
-        with open(self.path("first.safetensors"), "wb") as file:
-            file.write(struct.pack("<Q", len(text)) + text + data)
+        write_safetensors(self.path("first.safetensors"),
+                          {name[2:]: tensor for name, tensor in tensors.items() if name.startswith("0.")})
         return self.path("first.safetensors")
 
     def check_integers(self):
