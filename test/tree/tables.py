@@ -30,22 +30,17 @@ def split_arguments(text: str) -> list[str]:
 
 
 def find_calls(text: str):
-    """Yields (name, argument text) of every macro call QFX_...(...) in `text`."""
+    """Yields (name, argument text) of every macro call QFX_...(...) in `text`, those within another's arguments left out."""
+    end = 0
     for match in re.finditer(r"\b(QFX_\w+)\(", text):
-        depth, end = 1, match.end()
-        in_string = False
+        if match.start() < end:
+            continue
+        depth, end, in_string = 1, match.end(), False
         while end < len(text) and depth:
             in_string ^= text[end] == '"' and text[end - 1] != "\\"
             depth += 0 if in_string else (text[end] == "(") - (text[end] == ")")
             end += 1
-        if text.rfind("QFX_", 0, match.start()) < 0 or not is_inside(text, match.start()):
-            yield match.group(1), text[match.end():end - 1]
-
-
-def is_inside(text: str, position: int) -> bool:
-    """Whether `position` stands within the brackets of another call."""
-    outside = re.sub(r'"(\\.|[^"\\])*"', lambda match: "_" * len(match.group()), text[:position])
-    return outside.count("(") > outside.count(")")
+        yield match.group(1), text[match.end():end - 1]
 
 
 def read_rows(path: pathlib.Path) -> list[tuple[str, list[str]]]:
