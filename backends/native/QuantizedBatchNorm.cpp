@@ -1,7 +1,7 @@
 // Batch norm from codes to codes (operators 9.1).
+#include "kernels/elementwise/QuantizedBatchNorm.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
-#include "kernels/elementwise/QuantizedBatchNorm.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Quantized add and mul of two tensors, or of a tensor and a number.
+#include "kernels/elementwise/QuantizedBinary.h"
 #include "backends/native/CodeSteps.h"
 #include "backends/runtime/Kernels.h"
-#include "kernels/elementwise/QuantizedBinary.h"
 
 namespace qfx::runtime {
 
@@ -16,7 +16,8 @@ template <class T, class Params> struct RowContext {
 
   static void run(const void *a, int aStep, const void *b, int bStep, void *dst, int64_t n, const void *context) {
     const RowContext &row = *static_cast<const RowContext *>(context);
-    row.kernel(static_cast<const T *>(a), aStep, static_cast<const T *>(b), bStep, static_cast<T *>(dst), n, row.params);
+    row.kernel(static_cast<const T *>(a), aStep, static_cast<const T *>(b), bStep, static_cast<T *>(dst), n,
+               row.params);
   }
 };
 
@@ -57,7 +58,8 @@ llvm::Expected<RuntimeValue> bindScalar(BindContext &context, Arithmetic arithme
     kernels::buildAddScalarLut(code, input.params, number, relu, output, *table);
   else
     kernels::buildMulScalarLut(code, input.params, number, relu, output, *table);
-  if (type->quantizer && (type->quantizer->getScale() != output.scale || type->quantizer->getZeroPoint() != output.zeroPoint))
+  if (type->quantizer &&
+      (type->quantizer->getScale() != output.scale || type->quantizer->getZeroPoint() != output.zeroPoint))
     return context.fail("its result has scale {0} and zero point {1}, but its type says {2}", output.scale,
                         output.zeroPoint, toString(*type));
   return RuntimeValue(emitTable(context, input.view, *type, table));

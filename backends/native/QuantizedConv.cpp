@@ -40,8 +40,8 @@ llvm::Expected<RuntimeValue> emitQuantizedConv(BindContext &context, bool relu) 
   if (!geometry)
     return geometry.takeError();
   kernels::ConvShape shape = geometry->shape;
-  auto cached = context.getCached<PackedQuantizedConv>(
-      "conv", [&]() -> llvm::Expected<std::shared_ptr<PackedQuantizedConv>> {
+  auto cached =
+      context.getCached<PackedQuantizedConv>("conv", [&]() -> llvm::Expected<std::shared_ptr<PackedQuantizedConv>> {
         kernels::ConvKernels kernels = kernels::selectConv(kernels::getCurrentIsa());
         auto made = std::make_shared<PackedQuantizedConv>();
         made->memory = context.allocatePacked(kernels::getPackedConvBytes(shape, kernels));
@@ -52,8 +52,8 @@ llvm::Expected<RuntimeValue> emitQuantizedConv(BindContext &context, bool relu) 
   if (!cached)
     return cached.takeError();
   std::shared_ptr<PackedQuantizedConv> packed = *cached;
-  llvm::Expected<RequantTables> tables = makeRequantTables(context, *weights, *input, *output, relu, shape.reduction(),
-                                                           packed->packed.weightSum);
+  llvm::Expected<RequantTables> tables =
+      makeRequantTables(context, *weights, *input, *output, relu, shape.reduction(), packed->packed.weightSum);
   if (!tables)
     return tables.takeError();
   llvm::Expected<View> prepared =

@@ -27,8 +27,7 @@ llvm::Expected<std::shared_ptr<PackedLinear>> packLinear(BindContext &context, c
     weights.columns = weight.getSizes()[0];
     weights.innerCount = weights.columnStride = weight.getSizes()[1];
     auto made = std::make_shared<PackedLinear>();
-    made->memory =
-        context.allocatePacked(kernels::getPackedGemmBytes(kernel, weights.columns, weights.depth()));
+    made->memory = context.allocatePacked(kernels::getPackedGemmBytes(kernel, weights.columns, weights.depth()));
     made->packed = kernels::packGemm(kernel, weights, made->memory.get());
     releasePages(weight);
     return made;

@@ -10,16 +10,18 @@ namespace qfx::runtime {
 
 namespace {
 
-template <class T> void dequantizeRow(const kernels::QuantizeKernels &kernels, const T *src, float *dst, int64_t n,
-                                      const kernels::QParams &params) {
+template <class T>
+void dequantizeRow(const kernels::QuantizeKernels &kernels, const T *src, float *dst, int64_t n,
+                   const kernels::QParams &params) {
   if constexpr (std::is_signed_v<T>)
     kernels.dequantizeS8(src, dst, n, params);
   else
     kernels.dequantizeU8(src, dst, n, params);
 }
 
-template <class T> void quantizeRow(const kernels::QuantizeKernels &kernels, const float *src, T *dst, int64_t n,
-                                    const kernels::QParams &params) {
+template <class T>
+void quantizeRow(const kernels::QuantizeKernels &kernels, const float *src, T *dst, int64_t n,
+                 const kernels::QParams &params) {
   if constexpr (std::is_signed_v<T>)
     kernels.quantizeS8(src, dst, n, params);
   else
@@ -33,12 +35,11 @@ void emitMean(BindContext &context, const ReductionView &reduction, const View &
   int64_t outer = reduction.outer, reduced = reduction.reduced, inner = reduction.inner;
   const kernels::PoolKernels &kernels = kernels::selectPool();
   context.emit({&src}, {&dst}, [src, dst, outer, reduced, inner, params, format, &kernels](RunContext &run) {
-    run.parallelFor(outer, kElementGrain / std::max<int64_t>(1, reduced * inner) + 1,
-                    [&](int64_t begin, int64_t end, void *) {
-                      kernels::meanPositions(kernels, end - begin, reduced, inner, params, format,
-                                             src.getData<T>() + begin * reduced * inner,
-                                             dst.getData<T>() + begin * inner);
-                    });
+    run.parallelFor(
+        outer, kElementGrain / std::max<int64_t>(1, reduced * inner) + 1, [&](int64_t begin, int64_t end, void *) {
+          kernels::meanPositions(kernels, end - begin, reduced, inner, params, format,
+                                 src.getData<T>() + begin * reduced * inner, dst.getData<T>() + begin * inner);
+        });
   });
 }
 
@@ -91,7 +92,8 @@ llvm::Expected<RuntimeValue> bindQuantizedSoftmax(BindContext &context) {
   TensorType floatType = *type;
   floatType.dtype = DType::Float32;
   floatType.quantizer = nullptr;
-  View values = context.allocate(floatType, StorageOrder::RowMajor), results = context.allocate(floatType, StorageOrder::RowMajor);
+  View values = context.allocate(floatType, StorageOrder::RowMajor),
+       results = context.allocate(floatType, StorageOrder::RowMajor);
   int64_t outer = 1, n = 1, inner = 1;
   for (int64_t i = 0; i < rank; ++i)
     (i < dim ? outer : i == dim ? n : inner) *= src.sizes[static_cast<size_t>(i)];
@@ -103,24 +105,20 @@ llvm::Expected<RuntimeValue> bindQuantizedSoftmax(BindContext &context) {
       {&src}, {&dst, &values, &results},
       [=, &kernels, &quantize, in = input->params, out = *output, isSigned = input->isSigned()](RunContext &run) {
         int64_t step = n * inner;
-        run.parallelFor(outer, kElementGrain / std::max<int64_t>(1, step) + 1,
-                        [&](int64_t begin, int64_t end, void *scratch) {
-                          int64_t first = begin * step, count = (end - begin) * step;
-                          if (isSigned)
-                            dequantizeRow(quantize, src.getData<int8_t>() + first, values.getData<float>() + first,
-                                          count, in);
-                          else
-                            dequantizeRow(quantize, src.getData<uint8_t>() + first, values.getData<float>() + first,
-                                          count, in);
-                          kernels::softmaxMiddle(kernels, values.getData<float>(), results.getData<float>(), n, inner,
-                                                 /*log=*/false, begin, end, static_cast<float *>(scratch));
-                          if (isSigned)
-                            quantizeRow(quantize, results.getData<float>() + first, dst.getData<int8_t>() + first,
-                                        count, out);
-                          else
-                            quantizeRow(quantize, results.getData<float>() + first, dst.getData<uint8_t>() + first,
-                                        count, out);
-                        });
+        run.parallelFor(
+            outer, kElementGrain / std::max<int64_t>(1, step) + 1, [&](int64_t begin, int64_t end, void *scratch) {
+              int64_t first = begin * step, count = (end - begin) * step;
+              if (isSigned)
+                dequantizeRow(quantize, src.getData<int8_t>() + first, values.getData<float>() + first, count, in);
+              else
+                dequantizeRow(quantize, src.getData<uint8_t>() + first, values.getData<float>() + first, count, in);
+              kernels::softmaxMiddle(kernels, values.getData<float>(), results.getData<float>(), n, inner,
+                                     /*log=*/false, begin, end, static_cast<float *>(scratch));
+              if (isSigned)
+                quantizeRow(quantize, results.getData<float>() + first, dst.getData<int8_t>() + first, count, out);
+              else
+                quantizeRow(quantize, results.getData<float>() + first, dst.getData<uint8_t>() + first, count, out);
+            });
       },
       traits);
   return RuntimeValue(dst);

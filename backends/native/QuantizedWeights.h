@@ -24,17 +24,14 @@ struct QuantizedWeights {
 /// Reads and checks the slots `packed` or `weight` and `bias`.
 llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context);
 
-
 /// The tables of an output stage, with their memory.
 struct RequantTables {
   kernels::RequantParams params;
   std::shared_ptr<std::byte> memory;
 };
 
-/// Tables of a layer with code output; picks stage F or Q by the program's engine (operators 3.6, 3.7) and takes in a clamp
-/// that follows.
-/// \param depth      products per output.
-/// \param weightSum  s32 [channels].
+/// Tables of a layer with code output; picks stage F or Q by the program's engine (operators 3.6, 3.7) and takes in a
+/// clamp that follows. \param depth      products per output. \param weightSum  s32 [channels].
 llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,
                                                 const CodeOperand &input, const kernels::QParams &output, bool relu,
                                                 int64_t depth, const int32_t *weightSum);

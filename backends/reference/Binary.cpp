@@ -1,7 +1,7 @@
 // Float arithmetic of two operands with broadcasting; either may be a number.
+#include "kernels/elementwise/Binary.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
-#include "kernels/elementwise/Binary.h"
 
 namespace qfx::runtime {
 

@@ -27,8 +27,8 @@ std::shared_ptr<PackedFloatConv> packWeights(BindContext &context, const kernels
   const float *data = weight.getData<float>().data();
   if (kernels::isFdepthwise(shape)) {
     packed->depthwise = &kernels::selectFdepthwise();
-    packed->weight = context.allocatePacked(kernels::getFdepthwisePackedSize(shape) *
-                                            static_cast<int64_t>(sizeof(float)));
+    packed->weight =
+        context.allocatePacked(kernels::getFdepthwisePackedSize(shape) * static_cast<int64_t>(sizeof(float)));
     kernels::packFdepthwise(shape, data, reinterpret_cast<float *>(packed->weight.get()));
   } else {
     packed->weight = context.allocatePacked(kernels::getFconvPackedSize(*packed->kernel, shape) *

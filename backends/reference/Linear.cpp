@@ -47,7 +47,8 @@ llvm::Expected<RuntimeValue> emitFloatLinear(BindContext &context, const View &i
     return context.fail("the input's last dimension must be {0}, got {1}", weights->k, toString(input.type));
   ClampRange clamp = context.absorbClamp();
   View dst = context.allocate(*type, StorageOrder::RowMajor);
-  int64_t rows = weights->k ? src.getNumElements() / weights->k : dst.getNumElements() / std::max<int64_t>(weights->n, 1);
+  int64_t rows =
+      weights->k ? src.getNumElements() / weights->k : dst.getNumElements() / std::max<int64_t>(weights->n, 1);
   context.emit({&src}, {&dst}, [src, dst, weights, rows, clamp](RunContext &run) {
     kernels::SgemmArgs args;
     args.n = weights->n;

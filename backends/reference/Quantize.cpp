@@ -1,9 +1,9 @@
 // Quantize and dequantize, per tensor, per channel and with parameters found while running.
+#include "kernels/quantize/Quantize.h"
 #include "backends/observe/ChooseQuantizationParams.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/histogram/Histogram.h"
-#include "kernels/quantize/Quantize.h"
 
 #include <vector>
 

@@ -11,7 +11,7 @@ namespace qfx::runtime {
 struct ReductionView {
   View src;
   int64_t outer = 1, reduced = 1, inner = 1;
-  Sizes keptSizes; ///< kept dimensions in the input's order
+  Sizes keptSizes;        ///< kept dimensions in the input's order
   bool innermost = false; ///< the reduced dimensions are the last ones of the logical order
 };
 

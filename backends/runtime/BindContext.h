@@ -26,9 +26,9 @@ struct ClampRange {
 
 /// Scratch and aliasing of a step.
 struct StepTraits {
-  int64_t scratchBytes = 0;       ///< per thread, 64-byte aligned
+  int64_t scratchBytes = 0;         ///< per thread, 64-byte aligned
   const View *inPlaceSrc = nullptr; ///< the result may lie where this operand lies, if nobody needs it afterwards
-  bool hasEffects = false;        ///< runs even if nobody reads its results or all operands are constants
+  bool hasEffects = false;          ///< runs even if nobody reads its results or all operands are constants
 };
 
 class BindContext {
@@ -74,14 +74,14 @@ public:
   void emit(llvm::ArrayRef<const View *> reads, llvm::ArrayRef<const View *> writes,
             std::function<void(RunContext &)> run, const StepTraits &traits = {});
 
-  /// If the node's only user clamps its result (relu, relu6, hardtanh), takes that user in: its value will be this node's.
-  /// Not while every node's value is kept.
-  /// \param dtype  of both results.
+  /// If the node's only user clamps its result (relu, relu6, hardtanh), takes that user in: its value will be this
+  /// node's. Not while every node's value is kept. \param dtype  of both results.
   ClampRange absorbClamp(DType dtype = DType::Float32);
 
   /// What `make` made for this module (or node, for functions) in an earlier plan, or now.
-  template <class T> llvm::Expected<std::shared_ptr<T>> getCached(
-      llvm::StringRef tag, llvm::function_ref<llvm::Expected<std::shared_ptr<T>>()> make) {
+  template <class T>
+  llvm::Expected<std::shared_ptr<T>> getCached(llvm::StringRef tag,
+                                               llvm::function_ref<llvm::Expected<std::shared_ptr<T>>()> make) {
     std::shared_ptr<void> &entry = builder.getCacheEntry(getCacheKey(), tag);
     if (!entry) {
       llvm::Expected<std::shared_ptr<T>> made = make();

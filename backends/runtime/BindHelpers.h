@@ -29,15 +29,15 @@ inline kernels::QParams toQParams(const Quantizer &quantizer) {
   return {quantizer.getScale(), static_cast<int32_t>(quantizer.getZeroPoint())};
 }
 
-/// Distance of pixels (elements) if the view stores images channels-innermost with evenly spaced pixels: dense, or a block
-/// of channels out of such a tensor.
+/// Distance of pixels (elements) if the view stores images channels-innermost with evenly spaced pixels: dense, or a
+/// block of channels out of such a tensor.
 std::optional<int64_t> getPixelStride(const View &view);
 
 /// The walk that computes `out` (dense in its own order) from two broadcast operands.
 kernels::BroadcastPlan makeBroadcast(const View &out, const View &a, const View &b);
 
-/// The layout in which a binary operator should leave its result: that of an operand which has the result's sizes and is
-/// dense, else the default.
+/// The layout in which a binary operator should leave its result: that of an operand which has the result's sizes and
+/// is dense, else the default.
 Strides chooseLayout(const TensorType &type, const View &a, const View &b);
 
 /// With a dimension of size 1 put in at `dim`.

@@ -8,7 +8,8 @@
 
 namespace qfx::runtime {
 
-/// The range to which `user` clamps its operand `input`, if that is all it does (relu, relu6, hardtanh; in place or not).
+/// The range to which `user` clamps its operand `input`, if that is all it does (relu, relu6, hardtanh; in place or
+/// not).
 std::optional<ClampRange> getClampRange(const Node &user, const Node *input, const GraphModule &model);
 
 } // namespace qfx::runtime

@@ -10,8 +10,8 @@
 namespace qfx::runtime {
 
 struct ConvGeometry {
-  kernels::ConvShape shape;       ///< symmetric padding; all 0 where `before`, `after` pad first
-  size_t spatial = 2;             ///< 1, 2 or 3
+  kernels::ConvShape shape;              ///< symmetric padding; all 0 where `before`, `after` pad first
+  size_t spatial = 2;                    ///< 1, 2 or 3
   int64_t before[3] = {}, after[3] = {}; ///< codes or floats to put around the input first, axes as in shape
   std::string paddingMode = "zeros";     ///< what to put there
 

@@ -18,8 +18,7 @@ struct KernelTable {
 };
 
 const FunctionRow kFunctionRows[] = {
-#define QFX_FUNCTION_KERNEL(Op, Kind, Rule, a, b, c)                                                                   \
-  {OpKind::Op, kernels::UnaryKind::Kind, CodeRule::Rule, {a, b, c}},
+#define QFX_FUNCTION_KERNEL(Op, Kind, Rule, a, b, c) {OpKind::Op, kernels::UnaryKind::Kind, CodeRule::Rule, {a, b, c}},
 #include "backends/runtime/Kernels.def"
 };
 
@@ -46,9 +45,7 @@ BindFunction findKernel(OpKind kind, KernelForm form) {
   return getTable().byForm[static_cast<size_t>(form)][static_cast<size_t>(kind)];
 }
 
-bool hasKernel(OpKind kind) {
-  return findKernel(kind, KernelForm::Float) || findKernel(kind, KernelForm::Quantized);
-}
+bool hasKernel(OpKind kind) { return findKernel(kind, KernelForm::Float) || findKernel(kind, KernelForm::Quantized); }
 
 const FunctionRow *findFunctionRow(OpKind op) { return getTable().functions[static_cast<size_t>(op)]; }
 

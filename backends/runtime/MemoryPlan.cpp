@@ -29,9 +29,9 @@ int64_t planArena(llvm::ArrayRef<BufferRef> buffers) {
     }
     buffer->arenaOffset = offset;
     total = std::max(total, offset + size);
-    placed.insert(llvm::upper_bound(placed, offset,
-                                    [](int64_t value, const Buffer *b) { return value < b->arenaOffset; }),
-                  buffer);
+    placed.insert(
+        llvm::upper_bound(placed, offset, [](int64_t value, const Buffer *b) { return value < b->arenaOffset; }),
+        buffer);
   }
   for (const BufferRef &buffer : buffers)
     if (buffer->inPlaceOf) {

@@ -29,7 +29,8 @@ struct Padding {
 /// checkPadding before.
 View emitPad(BindContext &context, const View &input, const Padding &padding);
 
-/// Reflect needs less padding than the dimension has elements, Circular at most as much, Replicate a non-empty dimension.
+/// Reflect needs less padding than the dimension has elements, Circular at most as much, Replicate a non-empty
+/// dimension.
 llvm::Error checkPadding(BindContext &context, const View &input, const Padding &padding);
 
 } // namespace qfx::runtime

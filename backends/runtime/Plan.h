@@ -23,11 +23,11 @@ struct Plan {
   bool keepsAll = false;              ///< every node's value stays until the end
   std::vector<View> inputs;           ///< where inputs are copied to, by placeholder
   std::vector<Step> steps;
-  std::vector<BufferRef> buffers;     ///< all that are not constant
+  std::vector<BufferRef> buffers; ///< all that are not constant
   std::vector<NamedRuntimeValue> outputs;
   std::vector<NamedRuntimeValue> nodeValues; ///< in graph order; only if keepsAll
   int64_t arenaBytes = 0;
-  int64_t scratchBytes = 0;           ///< per thread
+  int64_t scratchBytes = 0; ///< per thread
   std::byte *attachedTo = nullptr;
 
   /// Points all buffers into `arena` (arenaBytes long, aligned).

@@ -19,16 +19,16 @@
 namespace qfx {
 
 struct ProgramOptions {
-  std::string engine = "x86";  ///< x86 | fbgemm | onednn | qnnpack: decides the output stage (operators 3.6, 3.7)
-  int threads = 1;             ///< >= 1; never changes a bit of any result
-  bool observe = false;        ///< observers and fake-quantizers update their buffers, in the model's own modules
-  int64_t maxArenaBytes = 0;   ///< limit on intermediates of one plan; 0: physical memory
-  unsigned maxPlans = 4;       ///< plans (input types) that are kept
+  std::string engine = "x86"; ///< x86 | fbgemm | onednn | qnnpack: decides the output stage (operators 3.6, 3.7)
+  int threads = 1;            ///< >= 1; never changes a bit of any result
+  bool observe = false;       ///< observers and fake-quantizers update their buffers, in the model's own modules
+  int64_t maxArenaBytes = 0;  ///< limit on intermediates of one plan; 0: physical memory
+  unsigned maxPlans = 4;      ///< plans (input types) that are kept
 };
 
 /// A result: a tensor, or a host value (number, string, None).
 struct Value {
-  Tensor tensor;  ///< null if this is a host value
+  Tensor tensor; ///< null if this is a host value
   Argument host;
 
   bool isTensor() const { return static_cast<bool>(tensor); }
@@ -51,10 +51,10 @@ struct NodeTime {
 /// One program is used by one thread at a time.  Results depend neither on the number of threads nor on earlier runs.
 class Program {
 public:
-  /// Binds `model`.  The graph is copied; tensors and modules are shared, so that with options.observe the buffers of the
-  /// model's own observers change.  Where the placeholders declare all sizes but the batch's, a plan for batch 1 (or the
-  /// declared batch) is made at once, so that most errors come here and not in run.
-  /// Errors name the node: an operator without a kernel for its operands, a shape or dtype it does not take.
+  /// Binds `model`.  The graph is copied; tensors and modules are shared, so that with options.observe the buffers of
+  /// the model's own observers change.  Where the placeholders declare all sizes but the batch's, a plan for batch 1
+  /// (or the declared batch) is made at once, so that most errors come here and not in run. Errors name the node: an
+  /// operator without a kernel for its operands, a shape or dtype it does not take.
   static llvm::Expected<std::unique_ptr<Program>> compile(const GraphModule &model, const ProgramOptions &options = {});
   ~Program();
   Program(const Program &) = delete;
@@ -64,7 +64,8 @@ public:
 
   /// Runs on inputs in placeholder order.  Any batch size works, 0 included.
   /// \returns the outputs, a returned tuple, list or dictionary flattened: "out" for a single value, else its index or
-  ///          key, nested ones joined by a point ("1.h").  Tensors are dense row-major; quantized ones keep their codes.
+  ///          key, nested ones joined by a point ("1.h").  Tensors are dense row-major; quantized ones keep their
+  ///          codes.
   /// Errors: a missing input, a wrong dtype, rank or size (naming the placeholder), intermediates beyond the limit,
   /// data that an observer refuses.
   llvm::Expected<std::vector<NamedValue>> run(llvm::ArrayRef<Tensor> inputs);

@@ -57,7 +57,7 @@ private:
 };
 
 struct Step {
-  const Node *node = nullptr;      ///< of the program's graph; null for input copies
+  const Node *node = nullptr; ///< of the program's graph; null for input copies
   std::function<void(RunContext &)> run;
 };
 

@@ -66,7 +66,8 @@ std::optional<Strides> getReshapedStrides(llvm::ArrayRef<int64_t> sizes, llvm::A
     numElements *= size;
   if (numElements == 0)
     return getDenseStrides(newSizes, StorageOrder::RowMajor);
-  // The old dimensions fall into runs that step through memory evenly; each run must be covered by whole new dimensions.
+  // The old dimensions fall into runs that step through memory evenly; each run must be covered by whole new
+  // dimensions.
   Strides result(newSizes.size(), 1);
   int64_t runSize = 1, covered = 1;
   int64_t runStride = sizes.empty() ? 1 : strides.back();

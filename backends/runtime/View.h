@@ -17,15 +17,16 @@ namespace qfx::runtime {
 using Sizes = llvm::SmallVector<int64_t, 6>;
 using Strides = llvm::SmallVector<int64_t, 6>; ///< in elements
 
-/// Memory of one value.  A constant has its bytes from the start; any other gets them when its plan is attached to an arena.
+/// Memory of one value.  A constant has its bytes from the start; any other gets them when its plan is attached to an
+/// arena.
 struct Buffer {
   std::byte *data = nullptr;
   int64_t sizeBytes = 0;
-  std::shared_ptr<const Storage> owner;   ///< of a constant's bytes
+  std::shared_ptr<const Storage> owner; ///< of a constant's bytes
   bool isConstant = false;
-  int firstStep = -1, lastStep = -1;      ///< steps that use it, by position; -1: none
+  int firstStep = -1, lastStep = -1; ///< steps that use it, by position; -1: none
   int64_t arenaOffset = 0;
-  std::shared_ptr<Buffer> inPlaceOf;      ///< lies exactly where that buffer lies
+  std::shared_ptr<Buffer> inPlaceOf; ///< lies exactly where that buffer lies
 };
 using BufferRef = std::shared_ptr<Buffer>;
 
@@ -41,8 +42,8 @@ struct View {
   Sizes sizes;
   Strides strides;
   BufferRef buffer;
-  int64_t offset = 0;          ///< elements
-  BufferRef dynamicQParams;    ///< holds a RuntimeQParams, or null
+  int64_t offset = 0;       ///< elements
+  BufferRef dynamicQParams; ///< holds a RuntimeQParams, or null
 
   explicit operator bool() const { return buffer != nullptr; }
   DType getDType() const { return type.dtype; }

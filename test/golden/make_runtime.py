@@ -125,10 +125,38 @@ def float_cases():
         "hardsigmoid": nn.Hardsigmoid(), "sigmoid": nn.Sigmoid(), "silu": nn.SiLU(), "tanh": nn.Tanh(),
         "elu": nn.ELU(0.7), "gelu": nn.GELU(), "gelu_tanh": nn.GELU("tanh"), "leaky": nn.LeakyReLU(0.2),
         "softplus": nn.Softplus(2.0, 1.0), "mish": nn.Mish(), "selu": nn.SELU(), "celu": nn.CELU(1.3),
+        "threshold": nn.Threshold(0.3, -0.5), "softsign": nn.Softsign(), "tanhshrink": nn.Tanhshrink(),
+        "hardshrink": nn.Hardshrink(0.4), "softshrink": nn.Softshrink(0.3), "logsigmoid": nn.LogSigmoid(),
     }
     for name, module in acts.items():
         float_case("act_" + name, one(module), (3, 5, 4, 3))
     functions = {
+        "expm1": (lambda x: torch.expm1(x), (3, 7)),
+        "exp": (lambda x: torch.exp(x), (3, 7)),
+        "log": (lambda x: torch.log(torch.square(x) + 0.1), (3, 7)),
+        "log1p": (lambda x: torch.log1p(torch.abs(x)), (3, 7)),
+        "sqrt": (lambda x: torch.sqrt(torch.square(x)), (3, 7)),
+        "rsqrt": (lambda x: torch.rsqrt(torch.abs(x) + 1.0), (3, 7)),
+        "erf": (lambda x: torch.erf(x), (3, 7)),
+        "reciprocal": (lambda x: torch.reciprocal(torch.exp(x)), (3, 7)),
+        "sign": (lambda x: torch.sign(x), (3, 7)),
+        "floor": (lambda x: torch.floor(x * 3.0), (3, 7)),
+        "ceil": (lambda x: torch.ceil(x * 3.0), (3, 7)),
+        "round": (lambda x: torch.round(x * 3.0), (3, 7)),
+        "trunc": (lambda x: torch.trunc(x * 3.0), (3, 7)),
+        "neg": (lambda x: -x, (3, 7)),
+        "clamp": (lambda x: torch.clamp(x, -0.5, 0.7), (3, 7)),
+        "clamp_min": (lambda x: torch.clamp(x, min=0.2), (3, 7)),
+        "torch_rsub": (lambda x: torch.rsub(x, 2.0), (3, 7)),
+        "log_softmax": (lambda x: F.log_softmax(x, dim=1), (2, 5, 3)),
+        "clone": (lambda x: x.clone() + 1.0, (2, 3)),
+        "detach": (lambda x: x.detach() + 1.0, (2, 3)),
+        "unflatten": (lambda x: x.unflatten(1, (2, 3)), (2, 6, 2)),
+        "expand": (lambda x: x.expand(-1, 4, 3) * 2.0, (2, 1, 3)),
+        "unbind": (lambda x: x.unbind(1)[2] + 1.0, (2, 3, 4)),
+        "select": (lambda x: x.select(1, -1), (2, 3, 4)),
+        "to_float": (lambda x: x.to(torch.float32) + 1.0, (2, 3)),
+        "channel_shuffle": (lambda x: F.channel_shuffle(x, 3), (2, 6, 3, 2)),
         "add_scalar": (lambda x: x + 1.5, (2, 3)),
         "rsub": (lambda x: 1.0 - x, (2, 3)),
         "mean_hw": (lambda x: x.mean([2, 3]), (2, 5, 4, 3)),
@@ -167,6 +195,10 @@ def float_cases():
         "sub": (lambda x, y: x - y, (3,), (2, 3)),
         "matmul": (lambda x, y: torch.matmul(x, y), (2, 3, 4), (4, 5)),
         "matmul_batch": (lambda x, y: torch.matmul(x, y), (2, 1, 3, 4), (5, 4, 2)),
+        "maximum": (lambda x, y: torch.maximum(x, y), (2, 3), (2, 3)),
+        "minimum": (lambda x, y: torch.minimum(x, y), (2, 3), (3,)),
+        "bmm": (lambda x, y: torch.bmm(x, y), (2, 3, 4), (2, 4, 5)),
+        "mm": (lambda x, y: torch.mm(x, y), (3, 4), (4, 5)),
         "matmul_t": (lambda x, y: torch.matmul(x, y.transpose(0, 1)), (3, 4), (6, 4)),
     }
     for name, (function, a, b) in binary.items():
@@ -227,6 +259,47 @@ def code_cases():
         unary("add_scalar", "call_function[torch.ops.quantized.add]", lambda t: q.add(t, 1.3), ", 1.3")
         unary("mul_scalar", "call_function[torch.ops.quantized.mul]", lambda t: q.mul(t, -0.7), ", -0.7")
         unary("dequantize", "call_method[dequantize]", lambda t: t.dequantize())
+        unary("quantized_relu6", "call_function[torch.ops.quantized.relu6]", lambda t: q.relu6(t))
+        unary("quantized_clamp", "call_function[torch.ops.quantized.clamp]", lambda t: q.clamp(t, -1.1, 2.2), ", -1.1, 2.2")
+        unary("clamp", "call_function[torch.clamp]", lambda t: torch.clamp(t, -1.1, 2.2), ", -1.1, 2.2")
+        unary("quantized_threshold", "call_function[torch.ops.quantized.threshold]",
+              lambda t: q.threshold(t, 1.0, -0.5), ", 1.0, -0.5")
+        unary("threshold", "call_function[torch.nn.functional.threshold]",
+              lambda t: F.threshold(t, 1.0, -0.5), ", 1.0, -0.5")
+        unary("quantized_celu", "call_function[torch.ops.quantized.celu]", lambda t: q.celu(t, 0.051, 40, 1.5), ", 0.051, 40, 1.5")
+        unary("quantized_sigmoid", "call_function[torch.ops.quantized.sigmoid]",
+              lambda t: q.sigmoid(t, 0.0041, 3), ", 0.0041, 3")
+        unary("quantized_leaky_relu", "call_function[torch.ops.quantized.leaky_relu]",
+              lambda t: q.leaky_relu(t, 0.2, False, 0.061, 20), ", 0.2, False, 0.061, 20")
+        unary("quantized_softmax", "call_function[torch.ops.quantized.softmax]",
+              lambda t: q.softmax(t, 1, 0.00390625, 0), ", 1, 0.00390625, 0")
+        unary("quantized_dropout", "call_function[torch.ops.quantized.dropout]",
+              lambda t: q.dropout(t, 1.0, 0, 0.5, False), ", 1.0, 0, 0.5, False")
+        unary("gelu", "call_function[torch._C._nn.gelu]", lambda t: F.gelu(t))
+        unary("int_repr", "call_method[int_repr]", lambda t: t.int_repr())
+        unary("clone", "call_method[clone]", lambda t: t.clone())
+        unary("detach", "call_method[detach]", lambda t: t.detach())
+        unary("contiguous", "call_method[contiguous]", lambda t: t.contiguous())
+        unary("unflatten", "call_method[unflatten]", lambda t: t.reshape(2, 5, 2, 3, 7), ", 2, (2, 3)")
+        unary("reshape", "call_method[reshape]", lambda t: t.reshape(2, 5, 42), ", -1, 5, 42")
+        unary("unsqueeze", "call_method[unsqueeze]", lambda t: t.unsqueeze(1), ", 1")
+        unary("squeeze", "call_method[squeeze]", lambda t: t.squeeze(), "")
+        unary("expand", "call_method[expand]", lambda t: t.expand(2, 5, 6, 7), ", -1, 5, 6, 7")
+        unary("select", "call_method[select]", lambda t: t.select(1, -1), ", 1, -1")
+        unary("narrow", "call_method[narrow]", lambda t: t.narrow(1, 1, 3), ", 1, 1, 3")
+        unary("transpose", "call_method[transpose]", lambda t: t.transpose(1, 3), ", 1, 3")
+        unary("permute", "call_method[permute]", lambda t: t.permute(0, 2, 3, 1), ", 0, 2, 3, 1")
+        unary("getitem", "call_function[operator.getitem]", lambda t: t[:, 1:4, -1],
+              ", (slice(None, None, None), slice(1, 4, None), -1)")
+        unary("slice", "call_function[aten.slice.Tensor]", lambda t: t[:, 1:4:2], ", 1, 1, 4, 2")
+        unary("channel_shuffle", "call_function[torch.channel_shuffle]", lambda t: t, ", 5")
+        unary("identity", "call_function[torch.nn.functional.dropout]", lambda t: t, ", 0.5, False")
+        for op in ("chunk", "split", "unbind"):
+            call = {"chunk": ", 3, 1", "split": ", [1, 2, 2], 1", "unbind": ", 1"}[op]
+            parts = {"chunk": lambda t: t.chunk(3, 1), "split": lambda t: t.split([1, 2, 2], 1), "unbind": lambda t: t.unbind(1)}[op]
+            code_case("code_%s_%s" % (op, letter), x, [params],
+                      "  %%p = call_method[%s](%%q0%s)\n  %%y = call_function[operator.getitem](%%p, 1)\n  return %%y" % (op, call),
+                      lambda t, parts=parts: parts(t)[1])
         pair = [quantized_input(shape, 1), quantized_input(shape, 2)]
         other = (v if letter == "u" else (0.09, 11, "qint8"))
         for op in ("add", "add_relu", "mul", "mul_relu"):
@@ -236,6 +309,11 @@ def code_cases():
         code_case("code_cat_%s" % letter, pair, [params, other],
                   "  %y = call_function[torch.ops.quantized.cat]([%q0, %q1], 1, 0.107, 50)\n  return %y",
                   lambda a, b: q.cat([a, b], 1, 0.107, 50))
+        code_case("code_cat_relu_%s" % letter, pair, [params, other],
+                  "  %y = call_function[torch.ops.quantized.cat_relu]([%q0, %q1], 2, 0.107, 50)\n  return %y",
+                  lambda a, b: q.cat_relu([a, b], 2, 0.107, 50))
+        code_case("code_torch_cat_%s" % letter, pair, [params, params],
+                  "  %y = call_function[torch.cat]([%q0, %q1], -1)\n  return %y", lambda a, b: torch.cat([a, b], -1))
     code_case("code_mul_broadcast", [quantized_input((2, 5, 6, 7), 1), quantized_input((2, 5, 1, 1), 2)], [u, v],
               "  %y = call_function[torch.ops.quantized.mul](%q0, %q1, 0.2, 90)\n  return %y",
               lambda a, b: q.mul(a, b, 0.2, 90))
@@ -327,12 +405,94 @@ def packed_cases():
     packed_case("packed_conv1d", quantized_input((2, 4, 17), 7, 1.5), (6, 4, 3), False, True, 0.05, 100, padding=1, stride=2)
 
 
+def text_case(name, x, declarations, stored, lines, result, metadata=None):
+    """A graph of one float input %x written by hand, with tensors in a weights file."""
+    dims = ", ".join(["N"] + [str(size) for size in x.shape[1:]])
+    with open(os.path.join(OUT, name + ".qfx"), "w") as file:
+        file.write("qfx 1\nweights \"%s.safetensors\"\n%s\ngraph(%%x : f32[%s]) {\n%s\n}\n"
+                   % (name, "".join(line + "\n" for line in declarations), dims, "\n".join("  " + line for line in lines)))
+    save_file({key: value.contiguous().clone() for key, value in stored.items()},
+              os.path.join(OUT, name + ".safetensors"), metadata)
+    record(name, {"x": x}, {"out": result})
+
+
+def dynamic_cases():
+    x = quantized_input((5, 70), 11, 1.5)
+    weight = quantized_input((33, 70), 12, 0.3)
+    bias = quantized_input((33,), 13, 1.0)
+    quantized = torch.quantize_per_tensor(weight, 0.011, 0, torch.qint8)
+    packed = torch.ops.quantized.linear_prepack(quantized, bias)
+    stored = {"w": weight, "b": bias}
+    declarations = ["parameter w : f32[33, 70]", "parameter b : f32[33]"]
+    prepack = ["%w = get_attr[w]()", "%b = get_attr[b]()",
+               "%qw = call_function[torch.quantize_per_tensor](%w, 0.011, 0, torch.qint8)",
+               "%packed = call_function[torch.ops.quantized.linear_prepack](%qw, %b)"]
+    for op, reduce_range in (("linear_dynamic", True), ("linear_relu_dynamic", True)):
+        text_case(op, x.clamp(min=0), declarations, stored,
+                  prepack + ["%%y = call_function[torch.ops.quantized.%s](%%x, %%packed, %s)" % (op, reduce_range), "return %y"],
+                  getattr(torch.ops.quantized, op)(x.clamp(min=0), packed, reduce_range))
+    text_case("quantize_dynamic", x, declarations[:1], {"w": weight},
+              ["%q = call_function[torch.quantize_per_tensor_dynamic](%x, torch.quint8, False)",
+               "%d = call_method[dequantize](%q)", "return %d"],
+              torch.quantize_per_tensor_dynamic(x, torch.quint8, False).dequantize())
+
+
+def reference_cases():
+    """Reference modules, and the same weights through prepack calls."""
+    for spatial in (1, 2, 3):
+        shape = (6, 4) + (3, 2, 2)[:spatial]
+        x = quantized_input((2, 4) + (7, 6, 5)[:spatial], 20 + spatial, 1.5).clamp(max=0.04 * 67)
+        weight = quantized_input(shape, 30 + spatial, 0.3)
+        bias = quantized_input((6,), 40 + spatial, 1.0)
+        scales = weight.abs().flatten(1).amax(1) / 127 + 1e-4
+        zero_points = torch.zeros(6, dtype=torch.int64)
+        reference = getattr(torch.ao.nn.quantized.reference, "Conv%dd" % spatial)(
+            4, 6, shape[2:], padding=1, weight_qparams={"qscheme": torch.per_channel_affine, "dtype": torch.qint8,
+                                                        "scale": scales, "zero_point": zero_points, "axis": 0})
+        reference.weight, reference.bias = nn.Parameter(weight), nn.Parameter(bias)
+        attributes = "in_channels=4, out_channels=6, kernel_size=%s, padding=%s" % (tuple(shape[2:]), (1,) * spatial)
+        text_case("reference_conv%dd" % spatial, x,
+                  ["module m : torch.ao.nn.quantized.reference.Conv%dd(%s, weight_qscheme=torch.per_channel_affine, "
+                   "weight_dtype=torch.qint8, weight_axis=0)" % (spatial, attributes)],
+                  {"m.weight": weight, "m.bias": bias, "m.weight_scale": scales, "m.weight_zero_point": zero_points},
+                  ["%y = call_module[m](%x)", "return %y"], reference(x).detach())
+        quantized = torch.quantize_per_tensor(weight, 0.011, 0, torch.qint8)
+        ones = [1] * spatial
+        packed = getattr(torch.ops.quantized, "conv%dd_prepack" % spatial)(quantized, bias, ones, ones, ones, 1)
+        dims = lambda tensor: ", ".join(str(size) for size in tensor.shape)
+        text_case("prepack_conv%dd" % spatial, x,
+                  ["parameter w : f32[%s]" % dims(weight), "parameter b : f32[6]"], {"w": weight, "b": bias},
+                  ["%w = get_attr[w]()", "%b = get_attr[b]()",
+                   "%qw = call_function[torch.quantize_per_tensor](%w, 0.011, 0, torch.qint8)",
+                   "%%packed = call_function[torch.ops.quantized.conv%dd_prepack](%%qw, %%b, %s, %s, %s, 1)"
+                   % (spatial, ones, ones, ones),
+                   "%q = call_function[torch.quantize_per_tensor](%x, 0.04, 60, torch.quint8)",
+                   "%%y = call_function[torch.ops.quantized.conv%dd](%%q, %%packed, 0.06, 100)" % spatial, "return %y"],
+                  getattr(torch.ops.quantized, "conv%dd" % spatial)(
+                      torch.quantize_per_tensor(x, 0.04, 60, torch.quint8), packed, 0.06, 100))
+
+
+def stub_cases():
+    """Eager-mode markers run as identities."""
+    x = quantized_input((2, 3), 50)
+    declarations = ["module quant : torch.ao.quantization.stubs.QuantStub()", "parameter unused : f32[1]"]
+    text_case("stub", x, declarations, {"unused": torch.zeros(1)},
+              ["%s = call_module[quant](%x)", "%y = call_function[torch.relu](%s)", "return %y"], torch.relu(x))
+    q = torch.quantize_per_tensor(x, 0.1, 5, torch.quint8)
+    text_case("stub_codes", x, declarations, {"unused": torch.zeros(1)},
+              ["%q = call_function[torch.quantize_per_tensor](%x, 0.1, 5, torch.quint8)",
+               "%s = call_module[quant](%q)", "%y = call_function[torch.relu](%s)", "return %y"], torch.relu(q))
+
+
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(OUT)
     float_cases()
     code_cases()
     packed_cases()
+    dynamic_cases()
+    reference_cases()
+    stub_cases()
     save_file(tensors, os.path.join(OUT, "cases.safetensors"), {"torch": torch.__version__})
     print("%d tensors with torch %s" % (len(tensors), torch.__version__))
 

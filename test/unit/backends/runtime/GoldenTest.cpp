@@ -1,4 +1,5 @@
-// Small graphs against PyTorch: floats within 1e-5 of the largest magnitude, codes exactly or within a tie (operators 1.1).
+// Small graphs against PyTorch: floats within 1e-5 of the largest magnitude, codes exactly or within a tie
+// (operators 1.1).
 #include "Catch.h"
 #include "GoldenCases.h"
 
@@ -46,8 +47,7 @@ void compareCodes(const Tensor &actual, const Tensor &expected, bool isTied) {
   CHECK(actual.getQuantizer()->getZeroPoint() == expected.getQuantizer()->getZeroPoint());
   int64_t different = 0, worst = 0;
   for (int64_t i = 0; i < expected.getNumElements(); ++i) {
-    int64_t distance =
-        static_cast<int64_t>(std::abs(actual.getElementAsDouble(i) - expected.getElementAsDouble(i)));
+    int64_t distance = static_cast<int64_t>(std::abs(actual.getElementAsDouble(i) - expected.getElementAsDouble(i)));
     different += distance != 0;
     worst = std::max(worst, distance);
   }

@@ -67,7 +67,8 @@ TEST_CASE("one program runs any batch size", "[runtime][batch]") {
   std::vector<Tensor> single;
   Tensor all = fill({3, 2, 4, 5});
   for (int64_t i = 0; i < 3; ++i) {
-    Tensor one = Tensor::of<float>(DType::Float32, {1, 2, 4, 5}, all.getData<float>().slice(static_cast<size_t>(i) * 40, 40));
+    Tensor one =
+        Tensor::of<float>(DType::Float32, {1, 2, 4, 5}, all.getData<float>().slice(static_cast<size_t>(i) * 40, 40));
     std::vector<NamedValue> outputs = run(*program, {{"x", one}});
     single.push_back(outputs[0].value.tensor);
   }
@@ -75,7 +76,8 @@ TEST_CASE("one program runs any batch size", "[runtime][batch]") {
   const Tensor &batch = outputs[0].value.tensor;
   REQUIRE(batch.getSizes() == llvm::ArrayRef<int64_t>({3, 3}));
   for (int64_t i = 0; i < 9; ++i)
-    CHECK(batch.getData<float>()[static_cast<size_t>(i)] == single[static_cast<size_t>(i / 3)].getData<float>()[static_cast<size_t>(i % 3)]);
+    CHECK(batch.getData<float>()[static_cast<size_t>(i)] ==
+          single[static_cast<size_t>(i / 3)].getData<float>()[static_cast<size_t>(i % 3)]);
   std::vector<NamedValue> empty = run(*program, {{"x", fill({0, 2, 4, 5})}});
   CHECK(empty[0].name == "out");
   CHECK(empty[0].value.tensor.getSizes() == llvm::ArrayRef<int64_t>({0, 3}));

@@ -1,8 +1,8 @@
 // Stride arithmetic and the placement of buffers.
+#include "backends/runtime/View.h"
 #include "Catch.h"
 #include "backends/runtime/MemoryPlan.h"
 #include "backends/runtime/ThreadPool.h"
-#include "backends/runtime/View.h"
 
 #include <atomic>
 #include <numeric>
@@ -84,7 +84,8 @@ TEST_CASE("buffers alive together do not overlap", "[runtime][memory]") {
     std::vector<BufferRef> buffers;
     for (int i = 0; i < 40; ++i) {
       int first = static_cast<int>(random() % 30);
-      buffers.push_back(makeBuffer(static_cast<int64_t>(random() % 5000), first, first + static_cast<int>(random() % 4)));
+      buffers.push_back(
+          makeBuffer(static_cast<int64_t>(random() % 5000), first, first + static_cast<int>(random() % 4)));
     }
     int64_t total = planArena(buffers);
     for (const BufferRef &a : buffers) {
