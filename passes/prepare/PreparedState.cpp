@@ -130,7 +130,7 @@ llvm::Expected<PreparedState> PreparedState::load(const GraphModule &model) {
   if (const Argument *backend = reader.get("backend", Argument::Kind::String))
     state.backendName = backend->getString();
   if (llvm::Error err = reader.take())
-    return std::move(err);
+    return err;
   return state;
 }
 
