@@ -20,8 +20,9 @@ struct PipelineStep {
 };
 
 /// Parses `fuse,prepare{mode=qat input-quantized-indexes=[0]},...`; named pipelines are expanded in place.
-/// Errors carry a place in a text called `name`, so that a tool can print the string with a caret: unknown pass (`pipeline_pass`),
-/// unknown option (`pipeline_option`), bad value (`pipeline_value`), anything else (`pipeline_syntax`).
+/// Errors carry a place in a text called `name`, so that a tool can print the string with a caret: unknown pass
+/// (`pipeline_pass`), unknown option (`pipeline_option`), bad value (`pipeline_value`), anything else
+/// (`pipeline_syntax`).
 llvm::Expected<std::vector<PipelineStep>> parsePipeline(llvm::StringRef text, llvm::StringRef name = "pipeline");
 
 /// The text that parses back to these steps, named pipelines expanded.

@@ -24,8 +24,9 @@ struct PassOptionInfo {
   std::string defaultText;
 };
 
-/// The values of one pass in a pipeline, defaults included.  Values were checked against the pass's options when they were parsed;
-/// asking for an option that the pass does not have, or as another kind, is a programming error (asserted).
+/// The values of one pass in a pipeline, defaults included.  Values were checked against the pass's options when they
+/// were parsed; asking for an option that the pass does not have, or as another kind, is a programming error
+/// (asserted).
 class PassOptions {
 public:
   explicit PassOptions(llvm::ArrayRef<PassOptionInfo> infos) : infos(infos) {}

@@ -95,7 +95,8 @@ private:
           option = &info;
       }
       if (!option)
-        return fail(start, "'{0}' has no option '{1}'{2}", step.info->name, key, didYouMean(key, names)).code("pipeline_option");
+        return fail(start, "'{0}' has no option '{1}'{2}", step.info->name, key, didYouMean(key, names))
+            .code("pipeline_option");
       llvm::StringRef value;
       size_t valueStart = position;
       if (consume('=')) {

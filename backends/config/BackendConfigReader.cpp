@@ -347,10 +347,11 @@ llvm::Expected<BackendConfig> loadBackendConfig(llvm::StringRef nameOrPath, std:
     return readConfig(makeBuiltinSource(nameOrPath), /*isBuiltin=*/true, warnings);
   if (!endsWith(nameOrPath, ".json"))
     return error(Location(), "unknown backend '{0}': give a built-in name or a path that ends in .json{1}", nameOrPath,
-                 didYouMean(nameOrPath, getBuiltinBackendNames()));
+                 didYouMean(nameOrPath, getBuiltinBackendNames()))
+        .code("usage");
   auto buffer = llvm::MemoryBuffer::getFile(nameOrPath);
   if (!buffer)
-    return error(Location(), "cannot read '{0}': {1}", nameOrPath, buffer.getError().message());
+    return error(Location(), "cannot read '{0}': {1}", nameOrPath, buffer.getError().message()).code("file_read");
   return parseBackendConfig(
       std::make_shared<SourceText>(SourceText{nameOrPath.str(), (*buffer)->getBuffer().str()}), warnings);
 }

@@ -178,7 +178,7 @@ llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceT
 llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return error(Location(), "cannot read '{0}': {1}", path, buffer.getError().message());
+    return error(Location(), "cannot read '{0}': {1}", path, buffer.getError().message()).code("file_read");
   return parseQConfigMapping(std::make_shared<SourceText>(SourceText{path.str(), (*buffer)->getBuffer().str()}));
 }
 

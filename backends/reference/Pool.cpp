@@ -212,17 +212,17 @@ llvm::Expected<RuntimeValue> bindAvgPool(BindContext &context) {
   return finish(*pooling);
 }
 
-/// Codes follow PyTorch 2.13 on x86, measured: raw sums in every memory format (1.13, and with it operators 8.2, had a
-/// rule of its own for channels-last), and a 3-D pooling to one position is `mean` (8.5).
+/// In PyTorch a 3-D pooling of codes to one position is `mean` (operators 8.5), whose format rule is a plain one.
 llvm::Expected<RuntimeValue> bindAdaptiveAvgPool(BindContext &context) {
   llvm::Expected<Pooling> pooling = startPooling(context);
   if (!pooling)
     return pooling.takeError();
   kernels::PoolShape &shape = pooling->shape;
   shape.adaptive = true;
-  pooling->format = kernels::MemoryFormat::Contiguous;
   bool isMean = context.getOp().kind == OpKind::AdaptiveAvgPool3d && shape.out[0] * shape.out[1] * shape.out[2] == 1 &&
                 shape.numInputPixels() > 0;
+  if (isMean && pooling->src.type.format == MemoryFormat::Contiguous)
+    pooling->format = kernels::MemoryFormat::Contiguous;
   if (isMean && pooling->src.getDType() == DType::QUInt8)
     emitMean<uint8_t>(context, *pooling);
   else if (isMean && pooling->src.getDType() == DType::QInt8)

@@ -10,6 +10,9 @@ namespace qfx::runtime {
 
 constexpr int64_t kArenaAlignment = 64;
 
+/// Readable bytes behind every buffer and arena: kernels may read (never use) a little behind a row.
+constexpr int64_t kReadSlack = 256;
+
 /// Sets arenaOffset of every buffer that some step uses (buffers in place of another share its place).  Largest first,
 /// each at the lowest free offset: within a few per cent of the lower bound on convolutional networks.
 /// \returns the arena's size in bytes, a multiple of kArenaAlignment.

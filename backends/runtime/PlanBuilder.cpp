@@ -58,7 +58,7 @@ static llvm::Error foldStep(llvm::ArrayRef<const View *> writes, const std::func
                             int64_t scratchBytes, ThreadPool &pool) {
   for (const View *view : writes) {
     MutableBytes bytes;
-    std::shared_ptr<Storage> storage = allocateStorage(static_cast<size_t>(view->buffer->sizeBytes), bytes);
+    std::shared_ptr<Storage> storage = allocateStorage(static_cast<size_t>(view->buffer->sizeBytes + kReadSlack), bytes);
     view->buffer->data = bytes.data();
     view->buffer->owner = storage;
     view->buffer->isConstant = true;

@@ -31,9 +31,6 @@ struct FreeDeleter {
 };
 using AlignedBytes = std::unique_ptr<std::byte, FreeDeleter>;
 
-/// Kernels may read (never use) some bytes behind a row.
-constexpr int64_t kReadSlack = 256;
-
 /// Null if there is not enough memory.  The bytes are not touched.
 AlignedBytes allocateAligned(int64_t sizeBytes) {
   int64_t rounded = (sizeBytes + kReadSlack + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
@@ -74,6 +71,7 @@ struct Program::Impl {
       }
   }
 
+  int64_t getMemoryLimit() const { return options.maxArenaBytes ? options.maxArenaBytes : getPhysicalMemory(); }
   llvm::Error checkKernels() const;
   llvm::Error planDeclared();
   llvm::Error checkInputs(llvm::ArrayRef<Tensor> inputs) const;
@@ -187,7 +185,7 @@ llvm::Expected<Plan *> Program::Impl::getPlan(llvm::ArrayRef<TensorType> types, 
   build.observe = options.observe;
   build.keepAll = keepAll;
   build.stageQ = options.engine == "qnnpack";
-  build.maxArenaBytes = options.maxArenaBytes ? options.maxArenaBytes : getPhysicalMemory();
+  build.maxArenaBytes = getMemoryLimit();
   PlanBuilder builder(expanded.model, expanded.originals, cache, pool, build);
   llvm::Expected<std::unique_ptr<Plan>> plan = builder.build(types);
   if (!plan)
@@ -269,7 +267,8 @@ static llvm::Expected<std::vector<NamedValue>> readValues(llvm::ArrayRef<NamedRu
       bytes += std::accumulate(value.value.view.sizes.begin(), value.value.view.sizes.end(),
                                static_cast<double>(value.value.view.getElemBytes()), std::multiplies<>());
   if (bytes > static_cast<double>(maxBytes))
-    return error(Location(), "the results need {0:f0} bytes, more than the limit of {1}", bytes, maxBytes).code("run_memory");
+    return error(Location(), "the results need {0:f0} bytes, more than the limit of {1}", bytes, maxBytes)
+        .code("run_memory");
   std::vector<NamedValue> result;
   for (const NamedRuntimeValue &value : values) {
     if (value.value.isTensor())
@@ -285,8 +284,7 @@ llvm::Expected<std::vector<Tensor>> Program::Impl::sortInputs(const NamedTensors
   for (const auto &[name, tensor] : inputs) {
     auto it = llvm::find(inputNames, name);
     if (it == inputNames.end())
-      return error(Location(), "the model has no input '{0}'{1}", name, didYouMean(name, inputNames))
-          .code("run_input");
+      return error(Location(), "the model has no input '{0}'{1}", name, didYouMean(name, inputNames)).code("run_input");
     sorted[static_cast<size_t>(it - inputNames.begin())] = tensor;
   }
   return sorted;
@@ -314,7 +312,7 @@ llvm::Expected<std::vector<NamedValue>> Program::run(llvm::ArrayRef<Tensor> inpu
   llvm::Expected<Plan *> plan = impl->start(inputs, /*keepAll=*/false);
   if (!plan)
     return plan.takeError();
-  return readValues((*plan)->outputs, impl->options.maxArenaBytes);
+  return readValues((*plan)->outputs, impl->getMemoryLimit());
 }
 
 llvm::Expected<std::vector<NamedValue>> Program::run(const NamedTensors &inputs) {
@@ -331,7 +329,7 @@ llvm::Expected<std::vector<NamedValue>> Program::runAndKeep(const NamedTensors &
   llvm::Expected<Plan *> plan = impl->start(*sorted, /*keepAll=*/true);
   if (!plan)
     return plan.takeError();
-  return readValues((*plan)->nodeValues, impl->options.maxArenaBytes);
+  return readValues((*plan)->nodeValues, impl->getMemoryLimit());
 }
 
 void Program::setProfiling(bool on) {

@@ -86,8 +86,13 @@ static PoolRounding getRounding(const PoolShape &shape, const Pixel &pixel, int3
       rounding.scale = rounding.scale / static_cast<float>(extent);
     return rounding;
   }
-  const int64_t divisor = shape.adaptive ? pixel.size : getDivisor(shape, pixel);
   rounding.correction = static_cast<int32_t>(pixel.size) * zeroPoint;
+  if (shape.adaptive) {
+    rounding.unscale = 1.0f / static_cast<float>(pixel.size);
+    rounding.before = static_cast<float>(zeroPoint);
+    return rounding;
+  }
+  const int64_t divisor = getDivisor(shape, pixel);
   if (format == MemoryFormat::ChannelsLast) {
     rounding.scale = 1.0f / static_cast<float>(divisor);
     rounding.after = zeroPoint;

@@ -19,8 +19,8 @@ struct PoolCell {
   int64_t counts[3], strides[3];
 };
 
-/// From an exact integer sum of raw codes to the output code, every step one f32 rounding:
-/// clamp(RNE(f32(sum - correction) * scale / divisor * unscale + before) + after).
+/// From an exact integer sum of raw codes to the output code, every step one f32 rounding, the last two fused into one:
+/// clamp(RNE(fma(f32(sum - correction) * scale / divisor, unscale, before)) + after).
 struct PoolRounding {
   int32_t correction;
   float scale, divisor, unscale;
@@ -53,9 +53,9 @@ void avgPool(const PoolKernels &kernels, const PoolShape &shape, const float *sr
              int64_t end);
 
 /// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks the rounding rule of
-/// operators.md 8.1 and 8.2, measured on PyTorch 1.13; the rules differ at exact ties only.  PyTorch 2.13 on x86 uses
-/// Contiguous's rule for adaptive pooling of quint8 in both formats and ChannelsLast's for avg_pool3d in both: a caller
-/// that wants its bits passes those.  The exact sum must fit int32: at most 8 million taps (asserted).  T is uint8_t or
+/// operators.md 8.1 and 8.2; adaptive pooling in ChannelsLast is PyTorch 2.13's, RNE(fma(sum - size * z, 1 / size, z)), where
+/// 1.13 added the zero point after rounding.  The rules differ at ties only.  PyTorch 2.13 uses ChannelsLast's for
+/// avg_pool3d in both formats: a caller that wants its bits passes that.  The exact sum must fit int32: at most 8 million taps (asserted).  T is uint8_t or
 /// int8_t.
 template <class T>
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, int32_t zeroPoint, MemoryFormat format, const T *src,

@@ -110,7 +110,7 @@ void avgCodes(const T *src, const PoolCell &cell, int64_t channels, const PoolRo
   const I correction = Ops::setInt(r.correction);
   auto finish = [&](I sum) {
     auto t = Ops::toFloat(Ops::sub(sum, correction)) * Ops::set(r.scale);
-    return round(Ops::div(t, Ops::set(r.divisor)) * Ops::set(r.unscale) + Ops::set(r.before));
+    return round(Ops::fma(Ops::div(t, Ops::set(r.divisor)), Ops::set(r.unscale), Ops::set(r.before)));
   };
   int64_t c = 0;
   for (; c + B <= channels; c += B) {

@@ -16,7 +16,8 @@ static const Signature *findSignature(const Node &node, const GraphModule &model
 }
 
 static bool isOperand(const SlotInfo &slot, const Argument &value) {
-  if (slot.type == SlotType::Tensor || slot.type == SlotType::TensorList || (slot.type == SlotType::Any && !slot.isOptional))
+  if (slot.type == SlotType::Tensor || slot.type == SlotType::TensorList ||
+      (slot.type == SlotType::Any && !slot.isOptional))
     return true;
   bool holdsNode = false;
   value.forEachNode([&](Node *) { holdsNode = true; });

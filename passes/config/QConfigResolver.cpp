@@ -139,7 +139,8 @@ llvm::Error updateMappingForFusion(QConfigMapping &mapping, const GraphModule &m
     for (const auto &child : llvm::drop_begin(module->getChildren()))
       if (!qconfigEquals(find(*child.second), qconfig))
         return error(node.getLoc(),
-                     "the object_type entries of the members of '{0}' differ: '{1}' and '{2}' need equal qconfigs (set both "
+                     "the object_type entries of the members of '{0}' differ: '{1}' and '{2}' need equal qconfigs (set "
+                     "both "
                      "or neither, or use module_name)",
                      module->getClassName(), first.getClassName(), child.second->getClassName())
             .code("fused_qconfigs");

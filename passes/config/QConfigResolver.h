@@ -29,8 +29,8 @@ public:
   /// Borrows `mapping`.  A malformed regular expression is an error.
   static llvm::Expected<QConfigResolver> create(const QConfigMapping &mapping);
 
-  /// The node's entry; null for nodes that have none (calls of observers).  Placeholders and the output resolve to "none".
-  /// Must be called for every node of the graph, in order.
+  /// The node's entry; null for nodes that have none (calls of observers).  Placeholders and the output resolve to
+  /// "none". Must be called for every node of the graph, in order.
   std::optional<ResolvedQConfig> resolve(const Node &node, const GraphModule &model);
 
 private:
@@ -50,7 +50,7 @@ private:
   const QConfigMapping *mapping;
   std::vector<std::regex> regexes; ///< parallel to the mapping's
   llvm::StringMap<unsigned> typeIndex, nameIndex;
-  llvm::StringMap<std::optional<unsigned>> regexCache; ///< path -> index of the first matching regex
+  llvm::StringMap<std::optional<unsigned>> regexCache;                ///< path -> index of the first matching regex
   std::map<std::pair<std::string, std::string>, unsigned> callCounts; ///< (path, type) -> calls seen
 };
 
@@ -59,8 +59,8 @@ OperatorName getScopeType(const Node &node, const GraphModule &model);
 /// Path of that scope (a call_module's own path).
 std::string getScopePath(const Node &node);
 
-/// workflow 2.4.1: for each called fused module whose children's object_type entries agree, the fused class gets the same entry; an
-/// error (rule `fused_qconfigs`) names the fused type and the child type that disagrees.
+/// workflow 2.4.1: for each called fused module whose children's object_type entries agree, the fused class gets the
+/// same entry; an error (rule `fused_qconfigs`) names the fused type and the child type that disagrees.
 llvm::Error updateMappingForFusion(QConfigMapping &mapping, const GraphModule &model);
 
 } // namespace qfx

@@ -21,8 +21,8 @@ namespace qfx {
 namespace {
 /// Every name that a rule may mean.
 struct ModelNames {
-  std::set<std::string> paths;                                       ///< module paths and scopes, with all parents
-  std::set<std::string> classes;                                     ///< classes of modules and scopes
+  std::set<std::string> paths;                                        ///< module paths and scopes, with all parents
+  std::set<std::string> classes;                                      ///< classes of modules and scopes
   std::map<std::pair<std::string, std::string>, unsigned> callCounts; ///< (path, type) -> calls
   std::vector<AbsorbedNode> absorbed;
 
@@ -72,7 +72,9 @@ Diagnostic makeDiagnostic(std::string message) {
 }
 } // namespace
 
-static bool isKnownType(const OperatorName &type, const ModelNames &names) { return type.row || names.classes.count(type.text); }
+static bool isKnownType(const OperatorName &type, const ModelNames &names) {
+  return type.row || names.classes.count(type.text);
+}
 
 static std::vector<std::string> getKnownTypes(const OperatorName &like, const ModelNames &names) {
   TargetKind kind = like.isMethod()        ? TargetKind::Method
@@ -88,8 +90,9 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
   std::vector<Diagnostic> unmatched;
   for (const auto &entry : mapping.getObjectTypes())
     if (!isKnownType(entry.first, names))
-      unmatched.push_back(makeDiagnostic(llvm::formatv("object_type entry '{0}' names no known operator{1}", entry.first.text,
-                                                       didYouMean(entry.first.text, getKnownTypes(entry.first, names)))));
+      unmatched.push_back(
+          makeDiagnostic(llvm::formatv("object_type entry '{0}' names no known operator{1}", entry.first.text,
+                                       didYouMean(entry.first.text, getKnownTypes(entry.first, names)))));
   for (const auto &entry : mapping.getModuleNameRegexes()) {
     std::regex regex;
     try {
@@ -101,8 +104,8 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
       return std::regex_search(path, regex, std::regex_constants::match_continuous);
     });
     if (!hit)
-      unmatched.push_back(makeDiagnostic(llvm::formatv("module_name_regex entry '{0}' matches no module{1}", entry.first,
-                                                       didYouMean(entry.first, names.getPaths()))));
+      unmatched.push_back(makeDiagnostic(llvm::formatv("module_name_regex entry '{0}' matches no module{1}",
+                                                       entry.first, didYouMean(entry.first, names.getPaths()))));
   }
   for (const auto &entry : mapping.getModuleNames())
     if (!names.paths.count(entry.first))
@@ -113,9 +116,9 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
     auto it = names.callCounts.find({key.modulePath, key.type.text});
     unsigned count = it == names.callCounts.end() ? 0 : it->second;
     if (key.index >= count)
-      unmatched.push_back(makeDiagnostic(
-          llvm::formatv("module_name_object_type_order entry ('{0}', '{1}', {2}) matches no call: '{0}' has {3} of that type",
-                        key.modulePath, key.type.text, key.index, count)));
+      unmatched.push_back(makeDiagnostic(llvm::formatv(
+          "module_name_object_type_order entry ('{0}', '{1}', {2}) matches no call: '{0}' has {3} of that type",
+          key.modulePath, key.type.text, key.index, count)));
   }
   return unmatched;
 }
@@ -132,8 +135,8 @@ llvm::Error checkMappingRules(const QConfigMapping &mapping, const GraphModule &
           remark.node = node.into;
           remark.diagnostic.severity = Severity::Remark;
           remark.diagnostic.code = "absorbed_rule";
-          remark.diagnostic.message =
-              llvm::formatv("the module_name entry '{0}' has no effect: '{0}' was fused into '{1}'", entry.first, node.into);
+          remark.diagnostic.message = llvm::formatv(
+              "the module_name entry '{0}' has no effect: '{0}' was fused into '{1}'", entry.first, node.into);
           context.onRemark(remark);
         }
   if (unmatched.empty())

@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace qfx {
 
 /// Unset means float32.
@@ -34,8 +36,25 @@ static bool isWeightQuantized(const QConfig &qconfig) {
          dtype == DType::Float8E5M2 || dtype == DType::Float8E4M3FN;
 }
 
+/// Why a weight's observer came to a scale that is no number: the first element that is none, else the range.
+static llvm::Error reportScale(const Tensor &weight, llvm::StringRef name, float scale, const Location &loc) {
+  for (int64_t i = 0, n = weight.getNumElements(); i < n; ++i) {
+    double value = weight.getElementAsDouble(i);
+    if (std::isfinite(value))
+      continue;
+    llvm::SmallVector<int64_t, 5> index(weight.getSizes().size());
+    int64_t rest = i;
+    for (size_t axis = index.size(); axis-- > 0; rest /= weight.getSizes()[axis])
+      index[axis] = rest % weight.getSizes()[axis];
+    return error(loc, "weight '{0}' has the element {1} at [{2:$[, ]}]; a quantized weight is finite", name,
+                 std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf", llvm::make_range(index.begin(), index.end()))
+        .code("convert_scale");
+  }
+  return error(loc, "the range of weight '{0}' is too large: its observer yields the scale {1}", name, scale).code("convert_scale");
+}
+
 /// Records weight_qscheme, weight_dtype and the parameters on a reference module (get_qparam_dict, operators 21).
-static llvm::Error attachWeightQParams(Module &reference, const QConfig &qconfig, const Location &loc) {
+static llvm::Error attachWeightQParams(Module &reference, const QConfig &qconfig, llvm::StringRef name, const Location &loc) {
   const ObserverSpec &spec = *qconfig.weight;
   DType dtype = spec.getDType();
   reference.setAttribute("weight_dtype", dtype);
@@ -56,7 +75,7 @@ static llvm::Error attachWeightQParams(Module &reference, const QConfig &qconfig
     return qparams.takeError();
   for (float scale : qparams->scales)
     if (!(scale > 0) || scale > std::numeric_limits<float>::max())
-      return error(loc, "the weight is not finite: its observer yields the scale {0}", scale).code("convert_scale");
+      return reportScale(weight, name, scale, loc);
 
   bool perChannel = isPerChannel(qparams->scheme);
   llvm::SmallVector<int64_t, 1> sizes;
@@ -120,7 +139,7 @@ llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
     return llvm::Error::success();
 
   ModuleRef reference = makeModuleFrom(*referenceClass, *root);
-  if (llvm::Error err = attachWeightQParams(*reference, qconfig, call.getLoc()))
+  if (llvm::Error err = attachWeightQParams(*reference, qconfig, joinPath(call.getTargetText(), isFused ? "0.weight" : "weight"), call.getLoc()))
     return err;
   if (!isFused) {
     state.model.getRoot().setModule(call.getTargetText(), reference);

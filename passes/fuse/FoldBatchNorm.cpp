@@ -21,7 +21,8 @@ static bool isFoldable(DType dtype) {
   return dtype == DType::Float32 || dtype == DType::Float64 || dtype == DType::Float16 || dtype == DType::BFloat16;
 }
 
-/// Rounds the result of one operation, computed in double from operands of at most that dtype, to the dtype.  Double carries float's
+/// Rounds the result of one operation, computed in double from operands of at most that dtype, to the dtype.  Double
+/// carries float's
 /// +, -, *, / and sqrt without double-rounding error.
 static double roundTo(DType dtype, double value) {
   switch (dtype) {
@@ -126,18 +127,20 @@ llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchN
 
   ChannelMap map = makeChannelMap(root, *weight);
   if (map.groups < 1 || (map.isTransposed && map.rows % map.groups != 0))
-    return error(loc, "'{0}' has {1} input channels, not divisible by {2} groups", root.getClassName(), map.rows, map.groups)
+    return error(loc, "'{0}' has {1} input channels, not divisible by {2} groups", root.getClassName(), map.rows,
+                 map.groups)
         .code("fold_shape");
   int64_t channels = map.getNumChannels();
   bool isLinear = root.getClass()->op == OpKind::Linear;
   int64_t features = mean->getNumElements();
   if (features != channels && !(isLinear && features == 1))
-    return error(loc, "'{0}' has {1} output channels, but the batch norm after it has {2} features", root.getClassName(),
-                 channels, features)
+    return error(loc, "'{0}' has {1} output channels, but the batch norm after it has {2} features",
+                 root.getClassName(), channels, features)
         .code("fold_shape");
   for (const Tensor *tensor : {var, gamma, beta})
     if (tensor && tensor->getNumElements() != features)
-      return error(loc, "the tensors of a batch norm have different lengths: {0} and {1}", features, tensor->getNumElements())
+      return error(loc, "the tensors of a batch norm have different lengths: {0} and {1}", features,
+                   tensor->getNumElements())
           .code("fold_shape");
   if (bias && bias->getNumElements() != channels)
     return error(loc, "'{0}' has {1} output channels and a bias of length {2}", root.getClassName(), channels,
@@ -151,7 +154,8 @@ llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchN
   DType scaleDType = promote(gammaDType, varDType), sumDType = promote(promote(oldBias, stats), scaleDType);
 
   std::vector<double> meanValues = readVector(*mean), varValues = readVector(*var);
-  std::vector<double> gammaValues = gamma ? readVector(*gamma) : std::vector<double>(static_cast<size_t>(features), 1.0);
+  std::vector<double> gammaValues =
+      gamma ? readVector(*gamma) : std::vector<double>(static_cast<size_t>(features), 1.0);
   std::vector<double> betaValues = beta ? readVector(*beta) : std::vector<double>(static_cast<size_t>(features), 0.0);
   std::vector<double> biasValues = bias ? readVector(*bias) : std::vector<double>(static_cast<size_t>(channels), 0.0);
   double eps = batchNorm.getAttribute("eps").getNumber();
@@ -163,13 +167,16 @@ llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchN
     size_t f = features == 1 ? 0 : c;
     double shifted = roundTo(varDType, varValues[f] + eps);
     if (!(shifted > 0))
-      return error(loc, "running_var[{0}] is {1}: the batch norm cannot be folded", f, varValues[f]).code("fold_variance");
+      return error(loc, "running_var[{0}] is {1}: the batch norm cannot be folded", f, varValues[f])
+          .code("fold_variance");
     double root2 = varDType == DType::Float64 ? std::sqrt(shifted) : std::sqrt(static_cast<float>(shifted));
     double r = roundTo(varDType, varDType == DType::Float64 ? 1.0 / root2 : 1.0f / static_cast<float>(root2));
     scale[c] = roundTo(scaleDType, gammaValues[f] * r);
     double centered = roundTo(promote(oldBias, stats), biasValues[c] - meanValues[f]);
-    double product = isLinear ? roundTo(sumDType, centered * scale[c])
-                              : roundTo(sumDType, roundTo(promote(promote(oldBias, stats), varDType), centered * r) * gammaValues[f]);
+    double product =
+        isLinear
+            ? roundTo(sumDType, centered * scale[c])
+            : roundTo(sumDType, roundTo(promote(promote(oldBias, stats), varDType), centered * r) * gammaValues[f]);
     folded[c] = roundTo(biasDType, roundTo(promote(sumDType, betaDType), product + betaValues[f]));
   }
 

@@ -6,8 +6,8 @@
 #include "passes/PassRegistry.h"
 #include "passes/ValueOrigin.h"
 #include "passes/config/Matcher.h"
-#include "passes/fuse/FusionRecord.h"
 #include "passes/fuse/Fusers.h"
+#include "passes/fuse/FusionRecord.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -73,8 +73,8 @@ public:
   }
 
 private:
-  /// What decides whether two matches fuse into the same module: the entry and the members (null for functions, whose module form
-  /// is made per match).
+  /// What decides whether two matches fuse into the same module: the entry and the members (null for functions, whose
+  /// module form is made per match).
   using Key = std::pair<const BackendPatternConfig *, std::vector<const void *>>;
 
   llvm::Error collect() {
@@ -176,8 +176,8 @@ private:
     remark.diagnostic.severity = Severity::Remark;
     remark.diagnostic.loc = node.getLoc();
     remark.diagnostic.code = "fuse_users";
-    remark.diagnostic.message = llvm::formatv("'{0}' not fused: '{1}' has {2} users", node.getName(), shared->getName(),
-                                              shared->getNumUsers());
+    remark.diagnostic.message =
+        llvm::formatv("'{0}' not fused: '{1}' has {2} users", node.getName(), shared->getName(), shared->getNumUsers());
     context.onRemark(remark);
   }
 

@@ -28,7 +28,7 @@ struct FusedClass {
 
 static const Recipe &getRecipe(FuserMethod::Kind kind) {
   static const std::vector<Recipe> recipes = {
-#define QFX_FUSER_RECIPE(name, root, batchNorm, add, activation, result, sameMode, hasQat)                                       \
+#define QFX_FUSER_RECIPE(name, root, batchNorm, add, activation, result, sameMode, hasQat)                             \
   {FuserMethod::Kind::name, root, batchNorm, add, activation, ResultClass::result, sameMode, hasQat},
 #include "passes/fuse/FuserRecipes.def"
   };
@@ -46,15 +46,18 @@ static const std::vector<FusedClass> &getFusedClasses() {
   return classes;
 }
 
-/// The module class of torch.nn that does what a function or method does, if it owns no tensors: F.leaky_relu -> LeakyReLU.
+/// The module class of torch.nn that does what a function or method does, if it owns no tensors: F.leaky_relu ->
+/// LeakyReLU.
 static const TargetInfo *findModuleForm(OpKind op) {
   for (const TargetInfo &target : getAllTargets())
-    if (target.kind == TargetKind::Module && target.op == op && startsWith(target.text, "torch.nn.") && target.getTensors().empty())
+    if (target.kind == TargetKind::Module && target.op == op && startsWith(target.text, "torch.nn.") &&
+        target.getTensors().empty())
       return &target;
   return nullptr;
 }
 
-/// A module that computes what a function call computes: the attributes of the class are filled from the call's arguments.
+/// A module that computes what a function call computes: the attributes of the class are filled from the call's
+/// arguments.
 static ModuleRef makeModuleForm(const Node &node, bool isTraining) {
   const TargetInfo *moduleClass = findModuleForm(node.getTarget()->op);
   if (!moduleClass)
@@ -109,7 +112,8 @@ public:
     if (isQat && !recipe.hasQat)
       return error(getLoc(), "fusing {0} is not supported in QAT", match.entry->pattern.toString()).code("fuse_qat");
     if (recipe.activation && !activation)
-      return error(getLoc(), "the last function of {0} has no module form", match.entry->pattern.toString()).code("fuse_class");
+      return error(getLoc(), "the last function of {0} has no module form", match.entry->pattern.toString())
+          .code("fuse_class");
     std::vector<ModuleRef> children{root};
     if (batchNorm && isQat) {
       if (llvm::Error err = checkQatBatchNorm(*root, *batchNorm))
@@ -198,7 +202,8 @@ private:
       if (!first)
         first = &member;
       else if (member.module->isTraining() != first->module->isTraining())
-        return error(member.node->getLoc(), "'{0}' and '{1}' must be in the same mode to be fused: one is in training mode",
+        return error(member.node->getLoc(),
+                     "'{0}' and '{1}' must be in the same mode to be fused: one is in training mode",
                      first->node->getName(), member.node->getName())
             .code("fuse_mode");
     }
@@ -218,7 +223,8 @@ private:
     if (!channels)
       channels = root.findAttribute("out_features");
     if (!channels || channels->getInt() != features)
-      return error(getLoc(), "QAT fusion needs a batch norm of as many features as '{0}' has output channels, got {1} and {2}",
+      return error(getLoc(),
+                   "QAT fusion needs a batch norm of as many features as '{0}' has output channels, got {1} and {2}",
                    match.root->getName(), features, channels ? channels->getInt() : 0)
           .code("fuse_qat_bn");
     if (!batchNorm.getAttribute("affine").getBool())
@@ -229,7 +235,8 @@ private:
   }
 
   ModuleRef wrap(const OperatorName &fusedClass, const std::vector<ModuleRef> &children) const {
-    ModuleRef fused = fusedClass.row ? std::make_shared<Module>(*fusedClass.row) : std::make_shared<Module>(fusedClass.text);
+    ModuleRef fused =
+        fusedClass.row ? std::make_shared<Module>(*fusedClass.row) : std::make_shared<Module>(fusedClass.text);
     fused->setTraining(children.front()->isTraining());
     fused->setLoc(children.front()->getLoc());
     for (size_t i = 0; i < children.size(); ++i)
@@ -257,7 +264,8 @@ private:
     assert(match.entry->fusedModule && "checked when a backend is read");
     for (const ModuleRef &child : children)
       if (!child)
-        return error(getLoc(), "a function of {0} has no module form", match.entry->pattern.toString()).code("fuse_class");
+        return error(getLoc(), "a function of {0} has no module form", match.entry->pattern.toString())
+            .code("fuse_class");
     const OperatorName &name = *match.entry->fusedModule;
     for (const FusedClass &known : getFusedClasses())
       if (known.name == name.text && !holds(known, children))
@@ -272,7 +280,8 @@ private:
     return refuse("torch.ao.nn.intrinsic", children);
   }
 
-  llvm::Expected<ModuleRef> makeConvAdd(const Recipe &recipe, const ModuleRef &root, const ModuleRef &activation) const {
+  llvm::Expected<ModuleRef> makeConvAdd(const Recipe &recipe, const ModuleRef &root,
+                                        const ModuleRef &activation) const {
     llvm::StringRef name = recipe.result == ResultClass::ConvAdd ? "torch.ao.nn.intrinsic.ConvAdd2d"
                                                                  : "torch.ao.nn.intrinsic.ConvAddReLU2d";
     if (root->getClassName() != "torch.nn.Conv2d")

@@ -17,9 +17,12 @@ struct Field {
 } // namespace
 
 static constexpr Field kFields[] = {
-    {llvm::StringLiteral("name"), &AbsorbedNode::name},           {llvm::StringLiteral("path"), &AbsorbedNode::path},
-    {llvm::StringLiteral("type"), &AbsorbedNode::type},           {llvm::StringLiteral("scope"), &AbsorbedNode::scopePath},
-    {llvm::StringLiteral("scope_type"), &AbsorbedNode::scopeType}, {llvm::StringLiteral("into"), &AbsorbedNode::into},
+    {llvm::StringLiteral("name"), &AbsorbedNode::name},
+    {llvm::StringLiteral("path"), &AbsorbedNode::path},
+    {llvm::StringLiteral("type"), &AbsorbedNode::type},
+    {llvm::StringLiteral("scope"), &AbsorbedNode::scopePath},
+    {llvm::StringLiteral("scope_type"), &AbsorbedNode::scopeType},
+    {llvm::StringLiteral("into"), &AbsorbedNode::into},
 };
 
 AbsorbedNode AbsorbedNode::of(const Node &node, const GraphModule &model, const std::string &into) {

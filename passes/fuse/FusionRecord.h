@@ -12,12 +12,12 @@ class Node;
 
 /// A node of the unfused graph that no longer exists.
 struct AbsorbedNode {
-  std::string name;       ///< of the absorbed node
-  std::string path;       ///< module path; empty for functions and methods
-  std::string type;       ///< called class, function or method
-  std::string scopePath;  ///< where its code stood (a called module's own path)
+  std::string name;      ///< of the absorbed node
+  std::string path;      ///< module path; empty for functions and methods
+  std::string type;      ///< called class, function or method
+  std::string scopePath; ///< where its code stood (a called module's own path)
   std::string scopeType;
-  std::string into;       ///< name of the node that stands for it
+  std::string into; ///< name of the node that stands for it
 
   static AbsorbedNode of(const Node &node, const GraphModule &model, const std::string &into);
 };

@@ -19,9 +19,10 @@ static SupportFailure constraintFailure(std::string reason) {
   return {std::move(reason), "qconfig_constraint", /*isConstraint=*/true};
 }
 
-static SupportFailure dtypeFailure(llvm::StringRef side, std::optional<DType> dtype, bool isDynamic, const Match &match) {
-  return {llvm::formatv("{0} dtype '{1}'{2} matches no dtype_config of '{3}'", side, nameOf(dtype), isDynamic ? " (dynamic)" : "",
-                        match.entry->pattern.toString()),
+static SupportFailure dtypeFailure(llvm::StringRef side, std::optional<DType> dtype, bool isDynamic,
+                                   const Match &match) {
+  return {llvm::formatv("{0} dtype '{1}'{2} matches no dtype_config of '{3}'", side, nameOf(dtype),
+                        isDynamic ? " (dynamic)" : "", match.entry->pattern.toString()),
           "qconfig_dtype", /*isConstraint=*/false};
 }
 
@@ -43,10 +44,12 @@ std::optional<SupportFailure> findConstraintFailure(const QConfig *qconfig, cons
   if (constraints.quantMinLowerBound && constraints.quantMaxUpperBound) {
     std::optional<int64_t> low = spec->getQuantMin(), high = spec->getQuantMax();
     if (!low || !high)
-      return constraintFailure(llvm::formatv("the {0} observer has no quant_min and quant_max, which the backend bounds", side));
-    if (static_cast<double>(*low) < *constraints.quantMinLowerBound || static_cast<double>(*high) > *constraints.quantMaxUpperBound)
-      return constraintFailure(llvm::formatv("the {0} range ({1}, {2}) is not inside the backend's ({3}, {4})", side, *low, *high,
-                                             formatFloat(*constraints.quantMinLowerBound),
+      return constraintFailure(
+          llvm::formatv("the {0} observer has no quant_min and quant_max, which the backend bounds", side));
+    if (static_cast<double>(*low) < *constraints.quantMinLowerBound ||
+        static_cast<double>(*high) > *constraints.quantMaxUpperBound)
+      return constraintFailure(llvm::formatv("the {0} range ({1}, {2}) is not inside the backend's ({3}, {4})", side,
+                                             *low, *high, formatFloat(*constraints.quantMinLowerBound),
                                              formatFloat(*constraints.quantMaxUpperBound)));
   }
   if (constraints.scaleMinLowerBound) {
@@ -54,23 +57,24 @@ std::optional<SupportFailure> findConstraintFailure(const QConfig *qconfig, cons
     if (!eps)
       return constraintFailure(llvm::formatv("the {0} observer has no eps, which the backend bounds", side));
     if (*eps < *constraints.scaleMinLowerBound)
-      return constraintFailure(llvm::formatv("the {0} observer's eps {1} is below the backend's smallest scale {2}", side,
-                                             formatFloat(*eps), formatFloat(*constraints.scaleMinLowerBound)));
+      return constraintFailure(llvm::formatv("the {0} observer's eps {1} is below the backend's smallest scale {2}",
+                                             side, formatFloat(*eps), formatFloat(*constraints.scaleMinLowerBound)));
   }
   if (constraints.scaleExactMatch && constraints.zeroPointExactMatch) {
     if (isAcceptedFloat16(*qconfig))
       return std::nullopt;
     std::optional<std::pair<double, int64_t>> fixed = spec->getFixedQParams();
     if (!fixed)
-      return constraintFailure(
-          llvm::formatv("the operator has fixed parameters (scale {0}, zero_point {1}): its {2} needs a FixedQParamsObserver, "
-                        "which the default qconfig mappings provide",
-                        formatFloat(*constraints.scaleExactMatch), *constraints.zeroPointExactMatch, side));
+      return constraintFailure(llvm::formatv(
+          "the operator has fixed parameters (scale {0}, zero_point {1}): its {2} needs a FixedQParamsObserver, "
+          "which the default qconfig mappings provide",
+          formatFloat(*constraints.scaleExactMatch), *constraints.zeroPointExactMatch, side));
     if (fixed->first != *constraints.scaleExactMatch || fixed->second != *constraints.zeroPointExactMatch)
-      return constraintFailure(llvm::formatv("the {0} observer's fixed scale {1} and zero_point {2} are not the operator's {3} and "
-                                             "{4}, which the default qconfig mappings provide",
-                                             side, formatFloat(fixed->first), fixed->second,
-                                             formatFloat(*constraints.scaleExactMatch), *constraints.zeroPointExactMatch));
+      return constraintFailure(
+          llvm::formatv("the {0} observer's fixed scale {1} and zero_point {2} are not the operator's {3} and "
+                        "{4}, which the default qconfig mappings provide",
+                        side, formatFloat(fixed->first), fixed->second, formatFloat(*constraints.scaleExactMatch),
+                        *constraints.zeroPointExactMatch));
   }
   return std::nullopt;
 }
@@ -157,7 +161,8 @@ std::optional<SupportFailure> findSupportFailure(const Match &match, const QConf
       worst = std::move(failure);
   }
   if (!worst)
-    worst = SupportFailure{llvm::formatv("'{0}' has no dtype_config", match.entry->pattern.toString()), "qconfig_dtype", false};
+    worst = SupportFailure{llvm::formatv("'{0}' has no dtype_config", match.entry->pattern.toString()), "qconfig_dtype",
+                           false};
   return worst;
 }
 

@@ -18,8 +18,8 @@ struct SupportFailure {
 /// Dtypes of a node by lookup; lets the test run before and during insertion.
 using DTypeLookup = llvm::function_ref<const NodeDTypes &(const Node &)>;
 
-/// Some DTypeConfig of the entry fits every argument of the root and the output of the anchor.  `qconfig` (may be null) is what
-/// constraints are checked against.  \returns null if supported.
+/// Some DTypeConfig of the entry fits every argument of the root and the output of the anchor.  `qconfig` (may be null)
+/// is what constraints are checked against.  \returns null if supported.
 std::optional<SupportFailure> findSupportFailure(const Match &match, const QConfig *qconfig, DTypeLookup dtypes);
 
 /// 8.3 for one side; null if satisfied.

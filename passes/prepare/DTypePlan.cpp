@@ -19,8 +19,10 @@ ObserverSpec makePlaceholderSpec(DType dtype) {
   return spec;
 }
 
-static bool isArgumentAt(const Node &node, std::optional<unsigned> index, llvm::StringRef keyword, const Argument &arg) {
-  if (index && *index < node.getArgs().size() && node.getArg(*index).isNode() && node.getArg(*index).getNode() == arg.getNode())
+static bool isArgumentAt(const Node &node, std::optional<unsigned> index, llvm::StringRef keyword,
+                         const Argument &arg) {
+  if (index && *index < node.getArgs().size() && node.getArg(*index).isNode() &&
+      node.getArg(*index).getNode() == arg.getNode())
     return true;
   const Argument *value = node.getKwarg(keyword);
   return value && value->isNode() && value->getNode() == arg.getNode();
@@ -53,8 +55,8 @@ llvm::Error DTypePlan::findMatches() {
       unsigned count = tensorArguments.countTensorOperands(*match.root);
       auto it = match.entry->numTensorArgsToObservationType.find(count);
       if (it == match.entry->numTensorArgsToObservationType.end())
-        return error(match.root->getLoc(), "prepare: no observation type for {0} tensor arguments in pattern {1}", count,
-                     match.entry->pattern.toString())
+        return error(match.root->getLoc(), "prepare: no observation type for {0} tensor arguments in pattern {1}",
+                     count, match.entry->pattern.toString())
             .code("operand_count");
       found.observation = it->second;
     }
@@ -83,7 +85,8 @@ const QConfig *DTypePlan::findQConfig(const Node &node) const {
 }
 
 bool DTypePlan::isSupported(const QuantMatch &match, const Node &node) const {
-  return !findSupportFailure(match.match, findQConfig(node), [&](const Node &other) -> const NodeDTypes & { return getDTypes(other); });
+  return !findSupportFailure(match.match, findQConfig(node),
+                             [&](const Node &other) -> const NodeDTypes & { return getDTypes(other); });
 }
 
 NodeDTypes DTypePlan::makeFloat() const {
@@ -153,9 +156,11 @@ struct NonFloatArguments {
 } // namespace
 
 static constexpr NonFloatArguments kNonFloatArguments[] = {
-    {llvm::StringLiteral("masked_fill"), 1, 2}, {llvm::StringLiteral("permute"), 1, 0},   {llvm::StringLiteral("repeat"), 1, 0},
-    {llvm::StringLiteral("reshape"), 1, 0},     {llvm::StringLiteral("size"), 1, 1},      {llvm::StringLiteral("transpose"), 1, 0},
-    {llvm::StringLiteral("unsqueeze"), 1, 1},   {llvm::StringLiteral("unsqueeze_"), 1, 1}, {llvm::StringLiteral("view"), 1, 0},
+    {llvm::StringLiteral("masked_fill"), 1, 2}, {llvm::StringLiteral("permute"), 1, 0},
+    {llvm::StringLiteral("repeat"), 1, 0},      {llvm::StringLiteral("reshape"), 1, 0},
+    {llvm::StringLiteral("size"), 1, 1},        {llvm::StringLiteral("transpose"), 1, 0},
+    {llvm::StringLiteral("unsqueeze"), 1, 1},   {llvm::StringLiteral("unsqueeze_"), 1, 1},
+    {llvm::StringLiteral("view"), 1, 0},
 };
 
 /// Step 2.
@@ -286,7 +291,8 @@ void DTypePlan::declineSilently(const Node &node, std::string message, llvm::Str
 /// Calls that no pattern of the backend covers, and those whose qconfig is none.
 llvm::Error DTypePlan::remarkOnUnmatched() {
   for (const Node &node : model.getGraph().nodes()) {
-    if (node.is(Opcode::Placeholder) || node.is(Opcode::GetAttr) || node.is(Opcode::Output) || qconfigs.find(&node) == qconfigs.end())
+    if (node.is(Opcode::Placeholder) || node.is(Opcode::GetAttr) || node.is(Opcode::Output) ||
+        qconfigs.find(&node) == qconfigs.end())
       continue;
     if (tensorArguments.carriesNoTensor(node))
       continue;
@@ -299,14 +305,16 @@ llvm::Error DTypePlan::remarkOnUnmatched() {
     } else if (!match) {
       if (node.getTarget() && node.getTarget()->getOp().has(Traits::HostValue))
         continue;
-      Diagnostic why = makeReason(node, llvm::formatv("no pattern of the backend '{0}' matches '{1}'", backend.getName(),
-                                                      getCalledName(node, model)),
-                                  "no_pattern");
+      Diagnostic why = makeReason(
+          node,
+          llvm::formatv("no pattern of the backend '{0}' matches '{1}'", backend.getName(), getCalledName(node, model)),
+          "no_pattern");
       if (llvm::Error err = context.missed("prepare", node, describe(*qconfig), std::move(why)))
         return err;
     } else if (!findQConfig(*match->match.anchor)) {
-      declineSilently(node, llvm::formatv("'{0}', the last node of its pattern, has no qconfig", match->match.anchor->getName()),
-                      "qconfig_of_pattern");
+      declineSilently(
+          node, llvm::formatv("'{0}', the last node of its pattern, has no qconfig", match->match.anchor->getName()),
+          "qconfig_of_pattern");
     }
   }
   return llvm::Error::success();

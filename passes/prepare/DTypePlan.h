@@ -20,8 +20,8 @@ struct NodeDTypes {
   const ObserverSpec *weight = nullptr, *bias = nullptr;
   bool hasParameterDTypes = false; ///< weight and bias were decided (null weight then means none)
   std::optional<unsigned> weightIndex, biasIndex;
-  bool reuseInput = false;  ///< the output takes the input's observer (ReuseInputObserver)
-  bool shareInput = false;  ///< OUTPUT_SHARE_OBSERVER_WITH_INPUT
+  bool reuseInput = false; ///< the output takes the input's observer (ReuseInputObserver)
+  bool shareInput = false; ///< OUTPUT_SHARE_OBSERVER_WITH_INPUT
 
   bool isWeight(const Node &node, const Argument &arg) const;
   bool isBias(const Node &node, const Argument &arg) const;

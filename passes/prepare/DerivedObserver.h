@@ -1,4 +1,5 @@
-// The observer of `x + c`, `x - c` and `x * c`: no statistics, its parameters follow from those of x (workflow 4.7, QFX).
+// The observer of `x + c`, `x - c` and `x * c`: no statistics, its parameters follow from those of x (workflow 4.7,
+// QFX).
 #ifndef PASSES_PREPARE_DERIVEDOBSERVER_H
 #define PASSES_PREPARE_DERIVEDOBSERVER_H
 
@@ -11,15 +12,17 @@ namespace qfx {
 class GraphModule;
 class Node;
 
-/// Class of derived observers.  Attributes: `source`, path of x's observer; `op`, "add", "sub" or "mul"; `constant`, c; `dtype`.
+/// Class of derived observers.  Attributes: `source`, path of x's observer; `op`, "add", "sub" or "mul"; `constant`, c;
+/// `dtype`.
 inline constexpr llvm::StringLiteral kDerivedObserverClass("qfx.DerivedObserver");
 
-/// Meta key (value True) of an op with one tensor operand whose output has an observer of its own: its result must not be lowered to
-/// the scalar form, which keeps the input's parameters.
+/// Meta key (value True) of an op with one tensor operand whose output has an observer of its own: its result must not
+/// be lowered to the scalar form, which keeps the input's parameters.
 inline constexpr llvm::StringLiteral kOwnQParamsMeta("own_qparams");
 
-/// The scalar operation that `root` is, if a constant stands on a side where the rules of operators.md 6 apply: x + c, c + x, x - c,
-/// x * c, c * x with alpha 1 and c a finite number.  None for anything else (c - x, a scalar known only at run time).
+/// The scalar operation that `root` is, if a constant stands on a side where the rules of operators.md 6 apply: x + c,
+/// c + x, x - c, x * c, c * x with alpha 1 and c a finite number.  None for anything else (c - x, a scalar known only
+/// at run time).
 struct ScalarOperation {
   llvm::StringLiteral op;
   double constant;

@@ -154,7 +154,8 @@ llvm::Expected<Argument> ObserverInserter::observeArgument(Node &node, const Nod
         return observed.takeError();
       elements.push_back(std::move(*observed));
     }
-    return arg.getKind() == Argument::Kind::List ? Argument::list(std::move(elements)) : Argument::tuple(std::move(elements));
+    return arg.getKind() == Argument::Kind::List ? Argument::list(std::move(elements))
+                                                 : Argument::tuple(std::move(elements));
   }
   Node *value = arg.getNodeOrNull();
   if (!value)
@@ -170,7 +171,8 @@ llvm::Expected<Argument> ObserverInserter::observeArgument(Node &node, const Nod
   bool needsObserver = false;
   if (spec && spec->isDynamic()) {
     if (!have || !isObservable(*want))
-      return error(node.getLoc(), "'{0}' has a dynamic qconfig, but '{1}' is not a float tensor", node.getName(), value->getName())
+      return error(node.getLoc(), "'{0}' has a dynamic qconfig, but '{1}' is not a float tensor", node.getName(),
+                   value->getName())
           .code("dynamic_argument");
     std::vector<Argument> operands = getOperands(node, model);
     needsObserver = !operands.empty() && operands.front() == arg;
@@ -200,8 +202,9 @@ llvm::Error ObserverInserter::insertOutputObserver(Node &node, const QuantMatch 
     return call.takeError();
   node.replaceAllUsesWith(*call, [&](Node *user) { return user != *call; });
 
-  bool isQuantizedInput = (spec->getDType() == DType::QUInt8 || spec->getDType() == DType::UInt8) && !node.getArgs().empty() &&
-                          node.getArg(0).isNode() && node.getArg(0).getNode()->is(Opcode::Placeholder);
+  bool isQuantizedInput = (spec->getDType() == DType::QUInt8 || spec->getDType() == DType::UInt8) &&
+                          !node.getArgs().empty() && node.getArg(0).isNode() &&
+                          node.getArg(0).getNode()->is(Opcode::Placeholder);
   bool isScalar = dtypes.shareInput && !match.match.entry->numTensorArgsToObservationType.empty();
   if (isScalar && isQuantizedInput)
     match.match.root->setMeta(kOwnQParamsMeta, true);
@@ -234,13 +237,14 @@ static bool isSupportedLeaf(const Argument &value) {
   return false;
 }
 
-/// Input and output constructors of a node are one, so no graph output lacks an observer; what remains is upstream's check of the
-/// leaves and that the output moves to the end of its inputs' user lists.
+/// Input and output constructors of a node are one, so no graph output lacks an observer; what remains is upstream's
+/// check of the leaves and that the output moves to the end of its inputs' user lists.
 llvm::Error ObserverInserter::insertForOutput(Node &output) {
   for (const Argument &arg : output.getArgs())
     if (!isSupportedLeaf(arg))
-      return error(output.getLoc(), "the graph returns '{0}': only values of nodes, None, and lists, tuples and dicts of them can be "
-                                    "observed",
+      return error(output.getLoc(),
+                   "the graph returns '{0}': only values of nodes, None, and lists, tuples and dicts of them can be "
+                   "observed",
                    toString(arg, ArgumentStyle::Repr))
           .code("output_leaf");
   output.setArgs(std::vector<Argument>(output.getArgs().begin(), output.getArgs().end()));

@@ -14,7 +14,8 @@ public:
   ObserverInserter(GraphModule &model, const DTypePlan &plan);
 
   /// Walks the nodes that are there now, in order.  Errors: a dynamic qconfig on a value that is not a float tensor
-  /// (`dynamic_argument`), a graph output with a leaf that is neither node nor None (`output_leaf`), an observer that cannot be built.
+  /// (`dynamic_argument`), a graph output with a leaf that is neither node nor None (`output_leaf`), an observer that
+  /// cannot be built.
   llvm::Error run();
 
   /// Names of the nodes of supported patterns.
@@ -35,7 +36,8 @@ private:
   ModuleRef getObserver(const Node &node) const; ///< null if the node is no observer call
   void bindObserver(const Node &call, ModuleRef observer);
 
-  /// 4.7.  False if there is no observer to share.  `isScalar`: arithmetic with one tensor operand, whose output is derived.
+  /// 4.7.  False if there is no observer to share.  `isScalar`: arithmetic with one tensor operand, whose output is
+  /// derived.
   llvm::Expected<bool> shareObservers(Node &node, const QuantMatch &match, const ObserverSpec &spec, bool isScalar);
   /// The first observer call at or above `argument` along first node arguments, or null.
   Node *findObserverAbove(const Argument &argument) const;
@@ -43,8 +45,8 @@ private:
   Node *findObserverAlongFirst(const Argument &argument) const;
   void removeOutputObservers(Node &node);
 
-  /// QFX: gives the output of `x + c` and the like an observer derived from x's.  Where this op has no such form its output keeps an
-  /// observer of its own and the op is marked so that it is not lowered.
+  /// QFX: gives the output of `x + c` and the like an observer derived from x's.  Where this op has no such form its
+  /// output keeps an observer of its own and the op is marked so that it is not lowered.
   void deriveObserver(Node &anchor, Node &root, const Node &source, const ObserverSpec &spec);
   /// An output that joins others in a list cannot be derived: back to an observer with statistics.
   llvm::Error materialize(const Node &call);
@@ -52,7 +54,7 @@ private:
   GraphModule &model;
   const DTypePlan &plan;
   unsigned nextObserver = 0;
-  llvm::StringSet<> takenNames;                 ///< the model's own members that look like observer names
+  llvm::StringSet<> takenNames;               ///< the model's own members that look like observer names
   llvm::StringMap<ModuleRef> observersByPath; ///< what the observer calls of the graph call now
   llvm::StringSet<> observedNodes;
   struct Derived {

@@ -22,12 +22,14 @@ llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, 
   if (model.findMeta("prepared"))
     return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
   if (options.isQat)
-    return error(model.getRoot().getLoc(), "'prepare' makes models for post-training quantization; quantization-aware training "
-                                           "needs modules that this build does not have")
+    return error(model.getRoot().getLoc(),
+                 "'prepare' makes models for post-training quantization; quantization-aware training "
+                 "needs modules that this build does not have")
         .code("prepare_qat");
   ErrorList problems;
   problems.add(checkMappingRules(options.mapping, model, context));
-  problems.add(checkIndexes("input_quantized_idxs", options.inputQuantizedIndexes, model.getGraph().getPlaceholders().size()));
+  problems.add(
+      checkIndexes("input_quantized_idxs", options.inputQuantizedIndexes, model.getGraph().getPlaceholders().size()));
   problems.add(checkIndexes("output_quantized_idxs", options.outputQuantizedIndexes, countOutputs(model)));
   if (llvm::Error err = problems.take())
     return err;
@@ -70,7 +72,8 @@ llvm::Expected<QConfigMapping> getDefaultMappingFor(const BackendConfig &backend
     name = engine;
   if (name == "x86" || name == "fbgemm" || name == "qnnpack" || name == "onednn")
     return isQat ? getDefaultQatQConfigMapping(name) : getDefaultQConfigMapping(name);
-  return error(Location(), "the backend '{0}' has no default qconfig mapping: give one with --qconfig", backend.getName())
+  return error(Location(), "the backend '{0}' has no default qconfig mapping: give one with --qconfig",
+               backend.getName())
       .code("qconfig_needed");
 }
 

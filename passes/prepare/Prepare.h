@@ -19,18 +19,20 @@ struct PrepareOptions {
   bool isQat = false;
   std::vector<int64_t> inputQuantizedIndexes;  ///< graph inputs that arrive as quint8
   std::vector<int64_t> outputQuantizedIndexes; ///< output values that convert leaves quantized
-  bool strictModuleWeights = false; ///< a module weight outside the backend's bounds makes its pattern unsupported (backend_config 8.4)
+  bool strictModuleWeights =
+      false; ///< a module weight outside the backend's bounds makes its pattern unsupported (backend_config 8.4)
 };
 
-/// workflow 4 on a fused graph: resolves qconfigs, matches the backend's patterns, decides dtypes and inserts observer calls; the state
-/// for convert goes to the model's meta (PreparedState).  The model is changed in place.
-/// \returns whether anything was observed.  Errors: unmatched rules and bad indexes (UnmatchedRules.h), disagreeing members of a fused
-/// module (`fused_qconfigs`), a model that is prepared already (`prepare_twice`), those of DTypePlan.h and ObserverInserter.h; under
-/// PassContext::strict every node that falls back to float.  Quantization-aware training is refused (`prepare_qat`).
+/// workflow 4 on a fused graph: resolves qconfigs, matches the backend's patterns, decides dtypes and inserts observer
+/// calls; the state for convert goes to the model's meta (PreparedState).  The model is changed in place. \returns
+/// whether anything was observed.  Errors: unmatched rules and bad indexes (UnmatchedRules.h), disagreeing members of a
+/// fused module (`fused_qconfigs`), a model that is prepared already (`prepare_twice`), those of DTypePlan.h and
+/// ObserverInserter.h; under PassContext::strict every node that falls back to float.  Quantization-aware training is
+/// refused (`prepare_qat`).
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context);
 
-/// The mapping used when none is given: the backend's own default (workflow 2.2), the symmetric one for executorch, that of `engine` for
-/// native.  A backend without one is an error that asks for a mapping (`qconfig_needed`).
+/// The mapping used when none is given: the backend's own default (workflow 2.2), the symmetric one for executorch,
+/// that of `engine` for native.  A backend without one is an error that asks for a mapping (`qconfig_needed`).
 llvm::Expected<QConfigMapping> getDefaultMappingFor(const BackendConfig &backend, llvm::StringRef engine, bool isQat);
 
 } // namespace qfx

@@ -25,7 +25,8 @@ Node *ObserverInserter::findObserverAlongFirst(const Argument &argument) const {
   return node;
 }
 
-llvm::Expected<bool> ObserverInserter::shareObservers(Node &node, const QuantMatch &match, const ObserverSpec &spec, bool isScalar) {
+llvm::Expected<bool> ObserverInserter::shareObservers(Node &node, const QuantMatch &match, const ObserverSpec &spec,
+                                                      bool isScalar) {
   auto it = llvm::find_if(node.getArgs(), [](const Argument &arg) { return arg.isNode() || arg.isSequence(); });
   if (it == node.getArgs().end())
     return false;

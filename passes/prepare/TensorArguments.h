@@ -8,9 +8,10 @@
 
 namespace qfx {
 
-/// backend_config 7.6 / workflow 4.3, `all_node_args_have_no_tensors`: reads of `shape` and `ndim`, calls of `size`, getitem on such a
-/// node, and calls all of whose positional arguments are integers, such nodes, or lists whose nodes are such.  Inputs, attributes and
-/// module calls always carry tensors.  Answers are remembered: use one object while the graph does not change.
+/// backend_config 7.6 / workflow 4.3, `all_node_args_have_no_tensors`: reads of `shape` and `ndim`, calls of `size`,
+/// getitem on such a node, and calls all of whose positional arguments are integers, such nodes, or lists whose nodes
+/// are such.  Inputs, attributes and module calls always carry tensors.  Answers are remembered: use one object while
+/// the graph does not change.
 class TensorArguments {
 public:
   explicit TensorArguments(const GraphModule &model) : model(model) {}

@@ -1,11 +1,13 @@
 // Exit codes, error printing, logging and progress of the tools.
 #include "tools/common/Tool.h"
 
+#include "ir/Text.h"
 #include "kernels/isa/Isa.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -18,15 +20,18 @@
 
 namespace qfx::tool {
 
+/// Codes of errors in what the command line names; any other is one in what a file says.
+static constexpr llvm::StringLiteral kUsageCodes[] = {"file_read", "file_write", "usage"};
+
 int reportError(llvm::StringRef toolName, llvm::Error err) {
-  bool onlyPaths = true;
+  bool onlyUsage = true;
   for (const Diagnostic &diagnostic : takeDiagnostics(std::move(err))) {
     if (!diagnostic.loc.file)
       llvm::errs() << toolName << ": ";
     printDiagnostic(llvm::errs(), diagnostic);
-    onlyPaths &= diagnostic.code == "file_read" || diagnostic.code == "file_write";
+    onlyUsage &= llvm::is_contained(kUsageCodes, diagnostic.code);
   }
-  return onlyPaths ? kBadUsage : kBadInput;
+  return onlyUsage ? kBadUsage : kBadInput;
 }
 
 int reportUsage(llvm::StringRef toolName, const llvm::Twine &text) {
@@ -52,12 +57,35 @@ void removeForeignOptions() {
     option->removeArgument();
 }
 
+/// One line of LLVM's about the command line, in our words: "tool: error: unknown flag '--fuze'".
+static std::string rephrase(llvm::StringRef line, llvm::StringRef toolName) {
+  line.consume_front(toolName);
+  line.consume_front(": ");
+  if (line.consume_front("Unknown command line argument "))
+    return ("unknown flag " + line.split(".  Try:").first).str();
+  if (line.consume_front("Did you mean "))
+    return ("; did you mean " + line.take_while([](char c) { return c != '?'; }) + "?").str();
+  if (line.consume_front("for the "))
+    return ("for " + line).str();
+  return (line.take_front(1).lower() + line.drop_front(std::min<size_t>(1, line.size()))).str();
+}
+
 bool parseCommandLine(int argc, char **argv, llvm::StringRef overview) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &os))
     return true;
-  llvm::errs() << os.str();
+  llvm::StringRef toolName = llvm::sys::path::filename(argv[0]);
+  llvm::SmallVector<llvm::StringRef, 4> lines;
+  llvm::StringRef(os.str()).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  std::string message;
+  for (llvm::StringRef line : lines) {
+    std::string ours = rephrase(line, toolName);
+    if (!message.empty() && !startsWith(ours, "; "))
+      message += "\n" + (toolName + ": error: ").str();
+    message += ours;
+  }
+  llvm::errs() << toolName << ": error: " << message << '\n';
   return false;
 }
 

@@ -221,6 +221,19 @@ static int checkChoices(const OptFlags &flags) {
     return reportUsage(kTool, "--timing is one of list, tree, json, got '" + flags.timing + "'");
   if (!isOneOf(flags.printIrAfterChange, {"", "diff"}))
     return reportUsage(kTool, "--print-ir-after-change takes nothing or diff, got '" + flags.printIrAfterChange + "'");
+  std::vector<std::string> passNames;
+  for (const PassInfo &pass : getAllPasses())
+    passNames.push_back(pass.name.str());
+  auto findUnknown = [&](llvm::ArrayRef<std::string> names) -> std::string {
+    for (const std::string &name : names)
+      if (!llvm::is_contained(passNames, name))
+        return "'" + name + "'" + didYouMean(name, passNames) + " (--list-passes shows all)";
+    return {};
+  };
+  if (std::string unknown = findUnknown(*&flags.printIrBefore); !unknown.empty())
+    return reportUsage(kTool, "--print-ir-before got the unknown pass " + unknown);
+  if (std::string unknown = findUnknown(*&flags.printIrAfter); !unknown.empty())
+    return reportUsage(kTool, "--print-ir-after got the unknown pass " + unknown);
   return kDone;
 }
 

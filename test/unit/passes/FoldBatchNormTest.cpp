@@ -1,7 +1,7 @@
 // Folded batch norms have PyTorch's bits (test/golden/make_fold_batch_norm.py).
+#include "passes/fuse/FoldBatchNorm.h"
 #include "PassTest.h"
 #include "ir/Ops.h"
-#include "passes/fuse/FoldBatchNorm.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include <nlohmann/json.hpp>
@@ -11,7 +11,8 @@ using namespace qfx;
 static Tensor readTensor(const nlohmann::json &json) {
   std::vector<int64_t> sizes = json["sizes"];
   std::vector<uint32_t> bits = json["bits"];
-  return Tensor::build(DType::Float32, sizes, [&](MutableBytes bytes) { std::memcpy(bytes.data(), bits.data(), bytes.size()); });
+  return Tensor::build(DType::Float32, sizes,
+                       [&](MutableBytes bytes) { std::memcpy(bytes.data(), bits.data(), bytes.size()); });
 }
 
 static void setOptional(Module &module, const char *name, const nlohmann::json &json, bool isBuffer) {

@@ -24,7 +24,9 @@ template <class T> T require(llvm::Expected<T> value) {
 }
 
 /// The text of the error, or "" (which the test then reports) on success.
-template <class T> std::string getError(llvm::Expected<T> value) { return value ? std::string() : describe(value.takeError()); }
+template <class T> std::string getError(llvm::Expected<T> value) {
+  return value ? std::string() : describe(value.takeError());
+}
 
 inline GraphModule parseModel(const std::string &text) {
   auto source = std::make_shared<SourceText>(SourceText{"test.qfx", "qfx 1\n" + text});

@@ -17,7 +17,8 @@ TEST_CASE("pipelines parse, expand and print", "[pipeline]") {
   CHECK(printPipeline(require(parsePipeline("fuse, prepare{mode=qat  input-quantized-indexes=[0,2]}"))) ==
         "fuse,prepare{mode=qat input-quantized-indexes=[0,2]}");
   CHECK(printPipeline(require(parsePipeline("prepare-fx"))) == "fuse,prepare");
-  std::vector<PipelineStep> steps = require(parsePipeline("prepare{input-quantized-indexes=[0,2] strict-module-weights}"));
+  std::vector<PipelineStep> steps =
+      require(parsePipeline("prepare{input-quantized-indexes=[0,2] strict-module-weights}"));
   CHECK(steps[0].options.getInts("input-quantized-indexes") == std::vector<int64_t>{0, 2});
   CHECK(steps[0].options.getInts("output-quantized-indexes").empty());
   CHECK(steps[0].options.getBool("strict-module-weights"));
@@ -68,8 +69,9 @@ public:
 } // namespace
 
 TEST_CASE("the manager runs in order, tells watchers, verifies", "[pipeline]") {
-  GraphModule model = parseModel("module relu : torch.nn.ReLU()\ngraph(%x : f32[1, 1]) {\n  %relu = call_module[relu](%x)\n"
-                                 "  return %relu\n}\n");
+  GraphModule model =
+      parseModel("module relu : torch.nn.ReLU()\ngraph(%x : f32[1, 1]) {\n  %relu = call_module[relu](%x)\n"
+                 "  return %relu\n}\n");
   TestContext context;
   std::string log;
   PassManager manager;

@@ -1,24 +1,25 @@
 // Which rule of a mapping a node gets, and rules that meet nothing.
-#include "PassTest.h"
 #include "passes/config/QConfigResolver.h"
+#include "PassTest.h"
 #include "passes/config/UnmatchedRules.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/prepare/Prepare.h"
 
 using namespace qfx;
 
-static const char *kModel =
-    "module sub.fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)\nparameter sub.fc.weight : f32[1, 1] = [[1.0]]\n"
-    "module sub2.fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)\nparameter sub2.fc.weight : f32[1, 1] = [[1.0]]\n"
-    "parameter sub.w : f32[1] = [1.0]\n"
-    "graph(%x : f32[1, 1]) {\n"
-    "  %fc = call_module[sub.fc](%x) scope(\"sub.fc\", \"torch.nn.Linear\")\n"
-    "  %w = get_attr[sub.w]() scope(\"sub\", \"user.Sub\")\n"
-    "  %add = call_function[operator.add](%fc, %w) scope(\"sub\", \"user.Sub\")\n"
-    "  %add_1 = call_function[operator.add](%add, 1) scope(\"sub\", \"user.Sub\")\n"
-    "  %view = call_method[reshape](%add_1, 1, 1) scope(\"sub\", \"user.Sub\")\n"
-    "  %fc_1 = call_module[sub2.fc](%view) scope(\"sub2.fc\", \"torch.nn.Linear\")\n"
-    "  return %fc_1\n}\n";
+static const char *kModel = "module sub.fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)\nparameter "
+                            "sub.fc.weight : f32[1, 1] = [[1.0]]\n"
+                            "module sub2.fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)\nparameter "
+                            "sub2.fc.weight : f32[1, 1] = [[1.0]]\n"
+                            "parameter sub.w : f32[1] = [1.0]\n"
+                            "graph(%x : f32[1, 1]) {\n"
+                            "  %fc = call_module[sub.fc](%x) scope(\"sub.fc\", \"torch.nn.Linear\")\n"
+                            "  %w = get_attr[sub.w]() scope(\"sub\", \"user.Sub\")\n"
+                            "  %add = call_function[operator.add](%fc, %w) scope(\"sub\", \"user.Sub\")\n"
+                            "  %add_1 = call_function[operator.add](%add, 1) scope(\"sub\", \"user.Sub\")\n"
+                            "  %view = call_method[reshape](%add_1, 1, 1) scope(\"sub\", \"user.Sub\")\n"
+                            "  %fc_1 = call_module[sub2.fc](%view) scope(\"sub2.fc\", \"torch.nn.Linear\")\n"
+                            "  return %fc_1\n}\n";
 
 static QConfig makeQConfig(const std::string &alias) {
   std::optional<QConfig> qconfig = findQConfigAlias(alias);
@@ -51,7 +52,8 @@ TEST_CASE("precedence of qconfig rules", "[qconfig]") {
   CHECK_FALSE(all["fc"].qconfig);
   CHECK(all["add"].qconfig);
 
-  // A class entry of an inlined class reaches functions, methods and attributes inside it, not its leaf children; it beats functions.
+  // A class entry of an inlined class reaches functions, methods and attributes inside it, not its leaf children; it
+  // beats functions.
   mapping.setObjectType(OperatorName::resolve("operator.add"), q);
   mapping.setObjectType(OperatorName::resolve("user.Sub"), std::nullopt);
   all = resolveAll(model, mapping);
@@ -81,7 +83,8 @@ TEST_CASE("precedence of qconfig rules", "[qconfig]") {
 TEST_CASE("a regular expression that is none is an error", "[qconfig]") {
   QConfigMapping mapping;
   mapping.setModuleNameRegex("conv(", std::nullopt);
-  CHECK_THAT(getError(QConfigResolver::create(mapping)), Catch::Contains("'conv('") && Catch::Contains("[qconfig_regex]"));
+  CHECK_THAT(getError(QConfigResolver::create(mapping)),
+             Catch::Contains("'conv('") && Catch::Contains("[qconfig_regex]"));
 }
 
 // known_traps B18
@@ -97,7 +100,8 @@ TEST_CASE("unmatched rules are listed together", "[qconfig]") {
         "object_type entry 'torch.nn.Liner' names no known operator; did you mean 'torch.nn.Linear'? [unmatched_rule]\n"
         "module_name_regex entry 'conv[0-9]' matches no module [unmatched_rule]\n"
         "module_name entry 'sub.fd' matches no module; did you mean 'sub.fc'? [unmatched_rule]\n"
-        "module_name_object_type_order entry ('sub', 'operator.add', 2) matches no call: 'sub' has 2 of that type [unmatched_rule]");
+        "module_name_object_type_order entry ('sub', 'operator.add', 2) matches no call: 'sub' has 2 of that type "
+        "[unmatched_rule]");
   context.context.allowUnmatched = true;
   CHECK(describe(checkMappingRules(mapping, model, context.context)).empty());
   CHECK(context.warnings.size() == 4);
@@ -112,10 +116,11 @@ TEST_CASE("default mappings and user classes are never unmatched", "[qconfig]") 
 }
 
 TEST_CASE("rules on absorbed members are matched, with a remark", "[qconfig]") {
-  GraphModule model = parseModel("module fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)\n"
-                                 "parameter fc.weight : f32[1, 1] = [[1.0]]\nmodule act : torch.nn.ReLU()\n"
-                                 "graph(%x : f32[1, 1]) {\n  %fc = call_module[fc](%x)\n  %act = call_module[act](%fc)\n"
-                                 "  return %act\n}\n");
+  GraphModule model =
+      parseModel("module fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)\n"
+                 "parameter fc.weight : f32[1, 1] = [[1.0]]\nmodule act : torch.nn.ReLU()\n"
+                 "graph(%x : f32[1, 1]) {\n  %fc = call_module[fc](%x)\n  %act = call_module[act](%fc)\n"
+                 "  return %act\n}\n");
   TestContext context;
   require(fuse(model, FuseOptions(), context.context));
   QConfigMapping mapping;
