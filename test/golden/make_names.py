@@ -19,7 +19,7 @@ PIECES = ["conv", "conv_1", "conv_2", "conv_10", "add", "add_", "add_01", "layer
 SNAKE = ["myLinear", "L1.0", "ReLU", "conv2D", "XMLHttp", "a_B", "aB", "ABC", "layer1.0.downSample", "", "aBcDe", "conv_Relu"]
 
 # Every name that torch.fx keeps from nodes: keywords, builtins and those its generated code uses.
-RESERVED = [word for word in {*keyword.kwlist, *dir(builtins), *_custom_builtins} if not word.startswith("_")]
+RESERVED = {*keyword.kwlist, *dir(builtins), *_custom_builtins}
 
 
 def main():
