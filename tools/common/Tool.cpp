@@ -85,7 +85,8 @@ bool parseCommandLine(int argc, char **argv, llvm::StringRef overview) {
       message += "\n" + (toolName + ": error: ").str();
     message += ours;
   }
-  llvm::errs() << toolName << ": error: " << message << '\n';
+  if (!message.empty()) // values that do not parse LLVM reports itself
+    llvm::errs() << toolName << ": error: " << message << '\n';
   return false;
 }
 
