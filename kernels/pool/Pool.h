@@ -52,11 +52,11 @@ void maxPool(const PoolKernels &kernels, const PoolShape &shape, const T *src, T
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, const float *src, float *dst, int64_t begin,
              int64_t end);
 
-/// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks the rounding rule of
-/// operators.md 8.1 and 8.2; adaptive pooling in ChannelsLast is PyTorch 2.13's, RNE(fma(sum - size * z, 1 / size, z)), where
-/// 1.13 added the zero point after rounding.  The rules differ at ties only.  PyTorch 2.13 uses ChannelsLast's for
-/// avg_pool3d in both formats: a caller that wants its bits passes that.  The exact sum must fit int32: at most 8 million taps (asserted).  T is uint8_t or
-/// int8_t.
+/// Average pooling of codes, adaptive or not; keeps the zero point.  `format` picks the rounding rule of operators.md 8.1
+/// and 8.2, but adaptive pooling in ChannelsLast is PyTorch 2.13's, RNE(fma(sum - size * z, 1 / size, z)); 1.13 added the
+/// zero point after rounding.  The rules differ at ties only.  PyTorch 2.13 uses ChannelsLast's for avg_pool3d in both
+/// formats: a caller that wants its bits passes that.  The exact sum must fit int32: at most 8 million taps (asserted).
+/// T is uint8_t or int8_t.
 template <class T>
 void avgPool(const PoolKernels &kernels, const PoolShape &shape, int32_t zeroPoint, MemoryFormat format, const T *src,
              T *dst, int64_t begin, int64_t end);

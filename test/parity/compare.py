@@ -258,7 +258,8 @@ class Outputs(NamedTuple):
 
 def check_outputs(folder, tools):
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
-    step = [value.scale for value in recorded.values() if value.scale is not None][-1]
+    _, statements = replay.parse_statements(read(folder, "int8.qfx"))
+    step = [recorded[s.name].scale for s in statements if s.name in recorded and recorded[s.name].scale is not None][-1]
     int8, expected, control = (recorded_outputs(folder, kind) for kind in ("int8", "float", "control"))
 
     def share(values):

@@ -106,11 +106,15 @@ def build(text, recorded):
         body.append("  %%d_%s = call_method[dequantize](%%%s)" % (statement.name, statement.name))
         chosen.append(statement.name)
     header = ", ".join("%%%s : f32[%s]" % (n, ", ".join(map(str, v.codes.shape))) for n, v in inputs.items())
-    quantize = [
-        "  %%q_%s = call_function[torch.quantize_per_tensor](%%%s, %r, %d, torch.%s)"
-        % (name[3:], name, value.scale, value.zero_point, value.dtype)
-        for name, value in inputs.items()
-    ]
+    quantize = []
+    for name, value in inputs.items():
+        # Behind a convolution PyTorch's images are channels-last, and pooling rounds by that.
+        image = value.codes.ndim == 4
+        quantize.append("  %%%s_%s = call_function[torch.quantize_per_tensor](%%%s, %r, %d, torch.%s)" % (
+            "n" if image else "q", name[3:], name, value.scale, value.zero_point, value.dtype))
+        if image:
+            quantize.append("  %%q_%s = call_method[contiguous](%%n_%s, memory_format=torch.channels_last)" % (
+                name[3:], name[3:]))
     lines = declarations + ["graph(%s) {" % header] + quantize
     lines += [by_name[name].text({}) for name in constants] + body
     lines += ["  return {%s}" % ", ".join('"%s": %%d_%s' % (name, name) for name in chosen), "}"]

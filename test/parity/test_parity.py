@@ -45,8 +45,10 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual(names, ["conv", "add"])
         self.assertEqual(text.partition("graph(")[2], '''\
 %in_quantize_per_tensor : f32[1, 1, 2, 2], %in_conv : f32[1, 1, 2, 2]) {
-  %q_quantize_per_tensor = call_function[torch.quantize_per_tensor](%in_quantize_per_tensor, 0.25, 1, torch.quint8)
-  %q_conv = call_function[torch.quantize_per_tensor](%in_conv, 0.5, 3, torch.quint8)
+  %n_quantize_per_tensor = call_function[torch.quantize_per_tensor](%in_quantize_per_tensor, 0.25, 1, torch.quint8)
+  %q_quantize_per_tensor = call_method[contiguous](%n_quantize_per_tensor, memory_format=torch.channels_last)
+  %n_conv = call_function[torch.quantize_per_tensor](%in_conv, 0.5, 3, torch.quint8)
+  %q_conv = call_method[contiguous](%n_conv, memory_format=torch.channels_last)
   %s = get_attr[s]()
   %conv = call_module[conv](%q_quantize_per_tensor)
   %d_conv = call_method[dequantize](%conv)

@@ -167,7 +167,8 @@ TEMPLATE_TEST_CASE("average pooling of codes follows both layouts' rules", "[flo
         const int64_t n = naiveDivisor(s, p);
         float v;
         if (format == MemoryFormat::ChannelsLast && s.adaptive)
-          v = std::nearbyint(std::fma(static_cast<float>(sum - size * z), 1.0f / static_cast<float>(n), static_cast<float>(z)));
+          v = std::nearbyint(
+              std::fma(static_cast<float>(sum - size * z), 1.0f / static_cast<float>(n), static_cast<float>(z)));
         else if (format == MemoryFormat::ChannelsLast)
           v = std::nearbyint(static_cast<float>(sum - size * z) * (1.0f / static_cast<float>(n))) + z;
         else if (!s.adaptive)
