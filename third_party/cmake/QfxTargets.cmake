@@ -8,6 +8,11 @@ function(qfx_room name)
   target_include_directories(qfx_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/qfx>)
   target_compile_options(qfx_${name} PRIVATE ${QFX_WARNINGS})
   target_link_libraries(qfx_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  if(QFX_PRECOMPILE AND ARG_LINKS MATCHES "qfx_") # kernels link nothing and include none of these
+    target_precompile_headers(qfx_${name} PRIVATE <algorithm> <functional> <map> <memory> <optional> <string> <variant> <vector>
+      <llvm/ADT/DenseMap.h> <llvm/ADT/STLExtras.h> <llvm/ADT/SmallVector.h> <llvm/ADT/StringMap.h> <llvm/ADT/ilist.h>
+      <llvm/Support/Error.h> <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>)
+  endif()
 endfunction()
 
 set(QFX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
