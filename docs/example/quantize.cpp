@@ -16,7 +16,10 @@ static llvm::Error quantizeAndRun(llvm::StringRef modelPath, llvm::StringRef cal
 
   PassContext context;
   context.backend = *getBuiltinBackendConfig("x86");
-  context.onRemark = [](const Remark &remark) { printDiagnostic(llvm::errs(), remark.diagnostic); };
+  context.onRemark = [](const Remark &remark) {
+    if (remark.kind == Remark::Kind::Missed) // a layer that stays float, and why
+      printDiagnostic(llvm::errs(), remark.diagnostic);
+  };
 
   auto mapping = getDefaultQConfigMapping("x86");
   if (!mapping)
