@@ -1,5 +1,6 @@
 # qfx_room(NAME SOURCES ... LINKS ...): one static library per room.
-# qfx_isa_source(TARGET ISA FILES ...): sources compiled with one instruction set's flags and nothing else.
+# qfx_isa_sources(LIST): drops the files of other processors from a list of sources and gives each remaining one the flags of the
+# instruction set that its name ends in (GemmAvx2.cpp).
 function(qfx_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(qfx_${name} STATIC ${ARG_SOURCES})
@@ -19,6 +20,17 @@ set(QFX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(QFX_ISA_FLAGS_avxvnni -mavx2 -mfma -mf16c -mavxvnni)
 set(QFX_ISA_FLAGS_avx512vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -Wno-maybe-uninitialized)
 set(QFX_ISA_FLAGS_neondot -march=armv8.2-a+dotprod)
-function(qfx_isa_source isa)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${QFX_ISA_FLAGS_${isa}} -O2)
+function(qfx_isa_sources list)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(FILTER ${list} EXCLUDE REGEX "Neon(Dot)?\\.cpp$")
+  else()
+    list(FILTER ${list} EXCLUDE REGEX "Avx[A-Za-z0-9]*\\.cpp$")
+  endif()
+  foreach(source ${${list}})
+    if(source MATCHES "(Avx2|AvxVnni|Avx512Vnni|NeonDot)\\.cpp$")
+      string(TOLOWER ${CMAKE_MATCH_1} isa)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${QFX_ISA_FLAGS_${isa}} -O2)
+    endif()
+  endforeach()
+  set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
