@@ -5,14 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sys/mman.h>
 
 namespace qfx {
 
 namespace {
+/// Zeroed heap memory for small tensors.
 class HeapStorage final : public Storage {
 public:
   explicit HeapStorage(size_t size) {
-    // calloc hands out fresh pages untouched: a large tensor that is written once is not written twice.
     block = std::calloc(size + kAlignment, 1);
     if (!block)
       throw std::bad_alloc();
@@ -29,12 +30,51 @@ private:
   static constexpr size_t kAlignment = 64;
   void *block;
 };
+
+/// Fresh zero pages for large tensors, which are written at once: in huge pages where the system has them (a fault per 2 MB instead
+/// of one per 4 KB), the smaller ones mapped in one call.
+class PageStorage final : public Storage {
+public:
+  static constexpr size_t kLeastBytes = size_t(128) << 10;
+
+  explicit PageStorage(size_t size) : mappedBytes(size + kHugePage) {
+    mapped = mmap(nullptr, mappedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+      throw std::bad_alloc();
+    auto address = reinterpret_cast<uintptr_t>(mapped);
+    bytes = static_cast<std::byte *>(mapped) + (kHugePage - address % kHugePage) % kHugePage;
+    // Advice: a refusal changes nothing but speed.
+    size_t hugeBytes = size / kHugePage * kHugePage;
+#ifdef MADV_HUGEPAGE
+    madvise(bytes, hugeBytes, MADV_HUGEPAGE);
+#endif
+#ifdef MADV_POPULATE_WRITE
+    if (hugeBytes == 0)
+      madvise(bytes, size, MADV_POPULATE_WRITE);
+#endif
+    data = bytes;
+    sizeBytes = size;
+  }
+  ~PageStorage() override { munmap(mapped, mappedBytes); }
+
+  std::byte *bytes;
+
+private:
+  static constexpr size_t kHugePage = size_t(2) << 20;
+  void *mapped;
+  size_t mappedBytes;
+};
 } // namespace
 
-std::shared_ptr<Storage> allocateStorage(size_t sizeBytes, MutableBytes &bytes) {
-  auto storage = std::make_shared<HeapStorage>(sizeBytes);
+template <typename StorageClass>
+static std::shared_ptr<Storage> allocateIn(size_t sizeBytes, MutableBytes &bytes) {
+  auto storage = std::make_shared<StorageClass>(sizeBytes);
   bytes = MutableBytes(storage->bytes, sizeBytes);
   return storage;
+}
+
+std::shared_ptr<Storage> allocateStorage(size_t sizeBytes, MutableBytes &bytes) {
+  return sizeBytes < PageStorage::kLeastBytes ? allocateIn<HeapStorage>(sizeBytes, bytes) : allocateIn<PageStorage>(sizeBytes, bytes);
 }
 
 llvm::SmallVector<int64_t, 4> getContiguousStrides(llvm::ArrayRef<int64_t> sizes) {
