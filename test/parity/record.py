@@ -8,6 +8,7 @@ import time
 
 import torch
 
+import saturation
 from upstream import NETWORKS, SEED, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors
 
 import qfx_export
@@ -35,7 +36,7 @@ def record(name, folder, size, control):
     """Everything about one network into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
     observers.safetensors (the calibrated model's statistics), inputs.safetensors `<k>.x`, float_outputs and int8_outputs
     `<k>.output`, intermediates.safetensors (every tensor of the converted graph on the first input alone, by node name),
-    about.json. With `control`: control.json and control_outputs of a second calibration (upstream.calibrate_otherwise)."""
+    saturation.json (images in which PyTorch's own sums are not exact, saturation.py), about.json. With `control`: control.json and control_outputs of a second calibration (upstream.calibrate_otherwise)."""
     os.makedirs(folder, exist_ok=True)
     start = time.time()
     model, calibration, inputs = load_subject(name, size)
@@ -57,6 +58,8 @@ def record(name, folder, size, control):
                          {"%d.output" % k: module(batch) for k, batch in enumerate(inputs)})
     _, values = intermediates(phases.converted, (inputs[0][:1],))
     save_tensors(os.path.join(folder, "intermediates.safetensors"), values)
+    with open(os.path.join(folder, "saturation.json"), "w") as file:
+        json.dump(saturation.saturated_images(phases.converted, inputs), file, indent=1)
     if control:
         record_control(folder, model, calibration, inputs)
     about = {
