@@ -17,6 +17,8 @@ struct PackedLinear {
   std::shared_ptr<std::byte> memory;
 };
 
+constexpr int64_t kPackedAtOnce = 4 << 20; ///< bytes
+
 llvm::Expected<std::shared_ptr<PackedLinear>> packLinear(BindContext &context, const Tensor &weight) {
   return context.getCached<PackedLinear>("linear", [&]() -> llvm::Expected<std::shared_ptr<PackedLinear>> {
     if (weight.getRank() != 2)
@@ -28,8 +30,13 @@ llvm::Expected<std::shared_ptr<PackedLinear>> packLinear(BindContext &context, c
     weights.innerCount = weights.columnStride = weight.getSizes()[1];
     auto made = std::make_shared<PackedLinear>();
     made->memory = context.allocatePacked(kernels::getPackedGemmBytes(kernel, weights.columns, weights.depth()));
-    made->packed = kernels::packGemm(kernel, weights, made->memory.get());
-    releasePages(weight);
+    made->packed = kernels::viewPackedGemm(kernel, weights.columns, weights.depth(), made->memory.get());
+    // In parts, so that of a mapped file of weights only the part in work is in memory.
+    int64_t panelBytes = kernel.columns * weights.depth(), step = std::max<int64_t>(1, kPackedAtOnce / std::max<int64_t>(panelBytes, 1));
+    for (int64_t panel = 0, count = made->packed.panelCount(); panel < count; panel += step) {
+      kernels::packGemmPanels(kernel, weights, panel, std::min(panel + step, count), made->memory.get());
+      releasePages(weight, panel * panelBytes, std::min(panel + step, count) * panelBytes);
+    }
     return made;
   });
 }

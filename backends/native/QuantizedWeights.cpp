@@ -87,11 +87,14 @@ llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const Quan
   return tables;
 }
 
-void releasePages(const Tensor &tensor) {
+void releasePages(const Tensor &tensor) { releasePages(tensor, 0, static_cast<int64_t>(tensor.getSizeBytes())); }
+
+void releasePages(const Tensor &tensor, int64_t beginByte, int64_t endByte) {
   if (!tensor.getStorage()->isFileMapping())
     return;
   auto page = static_cast<uintptr_t>(sysconf(_SC_PAGE_SIZE));
-  uintptr_t begin = reinterpret_cast<uintptr_t>(tensor.getBytes()), end = begin + tensor.getSizeBytes();
+  uintptr_t data = reinterpret_cast<uintptr_t>(tensor.getBytes()), begin = data + static_cast<uintptr_t>(beginByte),
+            end = data + std::min(static_cast<uintptr_t>(endByte), static_cast<uintptr_t>(tensor.getSizeBytes()));
   begin = (begin + page - 1) / page * page;
   end = end / page * page;
   if (begin < end)

@@ -38,6 +38,8 @@ llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const Quan
 
 /// The weights have been packed: a mapped file's pages that hold them may leave memory.
 void releasePages(const Tensor &tensor);
+/// The same for the bytes [beginByte, endByte) of the tensor.
+void releasePages(const Tensor &tensor, int64_t beginByte, int64_t endByte);
 
 } // namespace qfx::runtime
 

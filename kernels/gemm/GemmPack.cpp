@@ -77,10 +77,18 @@ static bool isSafeStep(const int8_t (&w)[8]) {
   return true;
 }
 
-PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *memory) {
-  int64_t depth = weights.depth();
-  assert(depth < (1 << 24) && "column sums would leave int32");
-  Layout layout(kernel, weights.columns, depth);
+static int32_t sumColumn(const GemmWeights &weights, int64_t column) {
+  int32_t sum = 0;
+  for (int64_t outer = 0; outer < weights.outerCount; ++outer)
+    for (int64_t inner = 0; inner < weights.innerCount; ++inner)
+      sum += weights.data[column * weights.columnStride + outer * weights.outerStride + inner * weights.innerStride];
+  return sum;
+}
+
+void packGemmPanels(const GemmKernel &kernel, const GemmWeights &weights, int64_t begin, int64_t end, void *memory) {
+  assert(weights.depth() < (1 << 24) && "column sums would leave int32");
+  Layout layout(kernel, weights.columns, weights.depth());
+  assert(begin >= 0 && end <= layout.panelCount && "no such panel");
   auto *panels = static_cast<int8_t *>(memory);
   auto *order = reinterpret_cast<int32_t *>(panels + layout.panelBytes);
   int8_t *behind = panels + layout.panelBytes + layout.orderBytes;
@@ -88,19 +96,13 @@ PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *
   auto *safeSteps = reinterpret_cast<int32_t *>(behind + layout.orderBytes);
   auto *weightSum = reinterpret_cast<int32_t *>(behind + layout.orderBytes + layout.safeBytes);
 
-  for (int64_t n = 0; n < weights.columns; ++n) {
-    int32_t sum = 0;
-    for (int64_t outer = 0; outer < weights.outerCount; ++outer)
-      for (int64_t inner = 0; inner < weights.innerCount; ++inner)
-        sum += weights.data[n * weights.columnStride + outer * weights.outerStride + inner * weights.innerStride];
-    weightSum[n] = sum;
-  }
-
-  int8_t *dst = panels;
-  for (int64_t panel = 0; panel < layout.panelCount; ++panel) {
-    int64_t first = panel * kernel.columns;
+  for (int64_t panel = begin; panel < end; ++panel) {
+    int64_t first = panel * kernel.columns; // all panels before it are full
     int64_t width = std::min<int64_t>(kernel.columns, roundUp(weights.columns - first, kernel.vectorColumns));
-    int64_t stepBytes = width * kernel.kStep, panelBytes = layout.steps * stepBytes;
+    for (int64_t n = first; n < std::min(first + width, weights.columns); ++n)
+      weightSum[n] = sumColumn(weights, n);
+    int8_t *dst = panels + first * layout.steps * kernel.kStep;
+    int64_t stepBytes = width * kernel.kStep;
     int32_t *panelOrder = order + panel * layout.steps;
     int64_t front = 0, back = layout.steps;
     for (int64_t step = 0; step < layout.steps; ++step) {
@@ -122,10 +124,13 @@ PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *
     }
     if (kernel.hasOrder())
       safeSteps[panel] = static_cast<int32_t>(front);
-    dst += panelBytes;
   }
+}
 
-  return viewPackedGemm(kernel, weights.columns, depth, memory);
+PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *memory) {
+  PackedGemm packed = viewPackedGemm(kernel, weights.columns, weights.depth(), memory);
+  packGemmPanels(kernel, weights, 0, packed.panelCount(), memory);
+  return packed;
 }
 
 } // namespace qfx::kernels

@@ -46,6 +46,9 @@ PackedGemm viewPackedGemm(const GemmKernel &kernel, int64_t columns, int64_t dep
 /// Packs `weights` for `kernel` into `memory`; depth below 2^24.
 PackedGemm packGemm(const GemmKernel &kernel, const GemmWeights &weights, void *memory);
 
+/// The same for panels [begin, end) of kernel.columns columns each: packing in parts reads the weights in parts.
+void packGemmPanels(const GemmKernel &kernel, const GemmWeights &weights, int64_t begin, int64_t end, void *memory);
+
 } // namespace qfx::kernels
 
 #endif // KERNELS_GEMM_GEMMPACK_H
