@@ -33,6 +33,10 @@ llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context) {
     weights.weight = *weight;
     weights.bias = *bias;
   }
+  return checkQuantizedWeights(context, std::move(weights));
+}
+
+llvm::Expected<QuantizedWeights> checkQuantizedWeights(BindContext &context, QuantizedWeights weights) {
   const Tensor &weight = weights.weight;
   if (weight.getDType() != DType::QInt8 || !weight.getQuantizer() || weight.getRank() < 2)
     return context.fail("weight must be a qint8 tensor of rank 2 or more, got {0}", toString(weight.getType()));

@@ -24,6 +24,9 @@ struct QuantizedWeights {
 /// Reads and checks the slots `packed` or `weight` and `bias`.
 llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context);
 
+/// Checks dtypes, sizes and scheme of `weight` and `bias`, and fills in `scale` and `zeroPoint`.
+llvm::Expected<QuantizedWeights> checkQuantizedWeights(BindContext &context, QuantizedWeights weights);
+
 /// The tables of an output stage, with their memory.
 struct RequantTables {
   kernels::RequantParams params;

@@ -2,6 +2,7 @@
 #include "backends/observe/Observer.h"
 #include "backends/reference/FloatConv.h"
 #include "backends/reference/FloatLinear.h"
+#include "backends/reference/ReferenceModules.h"
 #include "backends/reference/ReferenceWeight.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
@@ -20,22 +21,24 @@ Tensor roundToHalf(const Tensor &weight) {
   return Tensor::of<float>(DType::Float32, weight.getSizes(), rounded);
 }
 
-/// get_weight() of a reference module, made once.
-llvm::Expected<Tensor> getReferenceWeight(BindContext &context) {
-  auto cached = context.getCached<Tensor>("reference_weight", [&]() -> llvm::Expected<std::shared_ptr<Tensor>> {
-    llvm::Expected<Tensor> weight = context.getConstant("weight");
+} // namespace
+
+llvm::Expected<Tensor> getReferenceWeight(BindContext &context, llvm::StringRef name) {
+  std::string tag = ("reference_" + name).str();
+  auto cached = context.getCached<Tensor>(tag, [&]() -> llvm::Expected<std::shared_ptr<Tensor>> {
+    const Tensor *weight = context.getCall().module->findTensor(name);
     if (!weight)
-      return weight.takeError();
+      return context.fail("its weight '{0}' is missing", name);
     const BoundCall &call = context.getCall();
-    const Argument &scheme = call.get("weight_qscheme").arg;
-    const Argument &dtype = call.get("weight_dtype").arg;
+    const Argument &scheme = call.module->getAttribute("weight_qscheme");
+    const Argument &dtype = call.module->getAttribute("weight_dtype");
     if (scheme.isNone())
       return std::make_shared<Tensor>(*weight);
     if (weight->getDType() != DType::Float32)
       return context.fail("weight must be float32, got {0}", toString(weight->getType()));
     if (dtype.isDType() && dtype.getDType() == DType::Float16)
       return std::make_shared<Tensor>(roundToHalf(*weight));
-    llvm::Expected<Tensor> quantized = getQuantizedWeight(*call.module);
+    llvm::Expected<Tensor> quantized = getQuantizedWeight(*call.module, name);
     if (!quantized)
       return quantized.takeError();
     return std::make_shared<Tensor>(dequantizeTensor(*quantized));
@@ -45,13 +48,11 @@ llvm::Expected<Tensor> getReferenceWeight(BindContext &context) {
   return **cached;
 }
 
-} // namespace
-
 llvm::Expected<RuntimeValue> bindReferenceLinear(BindContext &context) {
   llvm::Expected<View> input = getFloatTensor(context, "input");
   if (!input)
     return input.takeError();
-  llvm::Expected<Tensor> weight = getReferenceWeight(context);
+  llvm::Expected<Tensor> weight = getReferenceWeight(context, "weight");
   if (!weight)
     return weight.takeError();
   llvm::Expected<Tensor> bias = context.getOptionalConstant("bias");
@@ -64,7 +65,7 @@ llvm::Expected<RuntimeValue> bindReferenceConv(BindContext &context) {
   llvm::Expected<View> input = getFloatTensor(context, "input");
   if (!input)
     return input.takeError();
-  llvm::Expected<Tensor> weight = getReferenceWeight(context);
+  llvm::Expected<Tensor> weight = getReferenceWeight(context, "weight");
   if (!weight)
     return weight.takeError();
   llvm::Expected<Tensor> bias = context.getOptionalConstant("bias");

@@ -6,11 +6,11 @@
 
 namespace qfx {
 
-std::optional<QParams> getWeightQParams(const Module &reference) {
+std::optional<QParams> getWeightQParams(const Module &reference, llvm::StringRef name) {
   const Argument *dtype = reference.findAttribute("weight_dtype");
   const Argument *scheme = reference.findAttribute("weight_qscheme");
-  const Tensor *scale = reference.findTensor("weight_scale");
-  const Tensor *zeroPoint = reference.findTensor("weight_zero_point");
+  const Tensor *scale = reference.findTensor((name + "_scale").str());
+  const Tensor *zeroPoint = reference.findTensor((name + "_zero_point").str());
   if (!dtype || !dtype->isDType() || !isQuantized(dtype->getDType()) || !scheme ||
       scheme->getKind() != Argument::Kind::QScheme || !scale || !zeroPoint)
     return std::nullopt;
@@ -35,12 +35,12 @@ std::optional<QParams> getWeightQParams(const Module &reference) {
   return qparams;
 }
 
-llvm::Expected<Tensor> getQuantizedWeight(const Module &reference) {
-  auto qparams = getWeightQParams(reference);
-  const Tensor *weight = reference.findTensor("weight");
+llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringRef name) {
+  auto qparams = getWeightQParams(reference, name);
+  const Tensor *weight = reference.findTensor(name);
   if (!qparams || !weight || weight->getDType() != DType::Float32)
-    return error(reference.getLoc(), "'{0}' has no quantized weight: it needs a float32 'weight' and weight_* parameters",
-                 reference.getClassName())
+    return error(reference.getLoc(), "'{0}' has no quantized weight: it needs a float32 '{1}' and {1}_* parameters",
+                 reference.getClassName(), name)
         .code("reference_weight");
   return quantizeTensor(*weight, *qparams);
 }
