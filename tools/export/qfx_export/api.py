@@ -12,6 +12,7 @@ import torch.fx
 from .aten import export_aten
 from .errors import ExportError, ForeignFunctionError
 from .inputs import Batch, as_call, calibration_tensors, match_placeholders
+from .prepared import PREPARED_KEY
 from .tensors import safetensors_bytes, write_together
 from .tracer import Scope, trace as trace_fx
 from .writer import ModelWriter, Written
@@ -42,7 +43,9 @@ def export(
     `calibration`, `<stem>.calib.safetensors` whose tensors are named `<k>.<placeholder>`.
 
     model           nn.Module, traced with the leaf rules of FX graph mode quantization; a GraphModule is taken as it
-                    is. Left unchanged; usually in eval mode (training flags are written).
+                    is. Left unchanged; usually in eval mode (training flags are written). Models that torch.ao has
+                    prepared (calibrated or not), trained with fake-quantizers, or converted, in graph or eager mode, go
+                    as they are: observers with their statistics, qconfigs, packed weights unpacked.
     example_inputs  a tensor, a tuple of arguments or a dict of keyword arguments; gives the inputs' types.
     calibration     batches of the same forms.
     dynamic_batch   prints dimension 0 of the inputs as N, if the model runs with another batch too (a warning when it
@@ -112,8 +115,10 @@ def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_nam
 
 
 def _recorded_scopes(model: torch.fx.GraphModule) -> Mapping[str, Scope]:
-    """Scopes that an earlier trace left on the module (QuantizationTracer's and prepare's attribute), else none."""
+    """Scopes that an earlier trace left on the module (QuantizationTracer's attribute, what prepare saved), else none."""
     scopes = getattr(model, "_node_name_to_scope", None)
+    if scopes is None and PREPARED_KEY in model.meta:
+        scopes = model.meta[PREPARED_KEY].node_name_to_scope
     return scopes if isinstance(scopes, dict) else {}
 
 

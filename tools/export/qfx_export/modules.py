@@ -2,52 +2,18 @@
 a module. One row per class; what equals its default is not written."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, Tuple
 
 import torch
 
 from .errors import ExportError
+from .quantized import QUANTIZATION_CLASSES
+from .table import REQUIRED, Argument, computed, optional, plain, presence, required
 from .text import class_name
-
-REQUIRED = object()
-
-
-class Argument(NamedTuple):
-    """One constructor argument: PyTorch's name, default (or REQUIRED), and how a module shows its value."""
-
-    name: str
-    default: Any
-    read: Callable[[torch.nn.Module], Any]
-
-
-def _plain(value: Any) -> Any:
-    """torch.Size and one-element wrappers as plain tuples."""
-    return tuple(value) if isinstance(value, (torch.Size, list)) else value
-
-
-def required(*names: str) -> List[Argument]:
-    return [Argument(name, REQUIRED, lambda m, name=name: _plain(getattr(m, name))) for name in names]
-
-
-def optional(**defaults: Any) -> List[Argument]:
-    return [
-        Argument(name, default, lambda m, name=name, default=default: _plain(getattr(m, name, default)))
-        for name, default in defaults.items()
-    ]
-
-
-def presence(name: str, parameter: str, default: bool = True) -> List[Argument]:
-    """A flag that shows as a parameter being there (`bias`)."""
-    return [Argument(name, default, lambda m: getattr(m, parameter, None) is not None)]
-
-
-def computed(name: str, default: Any, read: Callable[[torch.nn.Module], Any]) -> List[Argument]:
-    return [Argument(name, default, read)]
-
 
 def _stride_or_none(module: torch.nn.Module) -> Any:
     """Pooling's stride, None where it is the kernel size (what None means to the constructor)."""
-    return None if _same(module.stride, module.kernel_size) else _plain(module.stride)
+    return None if _same(module.stride, module.kernel_size) else plain(module.stride)
 
 
 def _norm_bias(module: torch.nn.Module) -> bool:
@@ -233,11 +199,10 @@ MODULE_ARGUMENTS: Dict[str, List[Argument]] = {
     **{"torch.nn." + name: row for name, row in NN_CLASSES.items()},
     **{"torch.ao.nn.intrinsic." + name: [] for name in _INTRINSIC_CLASSES},
     "torch.nn.modules.linear.NonDynamicallyQuantizableLinear": _LINEAR,
-    "torch.ao.nn.quantized.FloatFunctional": [],
-    "torch.ao.nn.quantized.FXFloatFunctional": [],
-    "torch.ao.quantization.QuantStub": [],
-    "torch.ao.quantization.DeQuantStub": [],
+    **{name: row.arguments for name, row in QUANTIZATION_CLASSES.items()},
 }
+# Hooks that eager mode's prepare puts on a module; the tracer records what they do as a call.
+OBSERVER_HOOKS = ("_observer_forward_hook", "_observer_forward_pre_hook")
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -266,7 +231,8 @@ def module_arguments(module: torch.nn.Module, path: str) -> List[Tuple[str, Any]
     name = class_name(type(module))
     if name not in MODULE_ARGUMENTS:
         raise ExportError(_unknown_class(module, path, name))
-    hooks = list(module._forward_pre_hooks.values()) + list(module._forward_hooks.values())
+    hooks = [hook for hook in list(module._forward_pre_hooks.values()) + list(module._forward_hooks.values())
+             if getattr(hook, "__name__", "") not in OBSERVER_HOOKS]
     if hooks:
         raise ExportError(
             "module '%s' of class '%s' has the forward hook %s, which .qfx cannot hold; remove it before the export "
@@ -292,8 +258,7 @@ def _unknown_class(module: torch.nn.Module, path: str, name: str) -> str:
         return start + "whose shape is not known yet; run the model once on the example inputs before the export"
     if name.startswith("torch.ao."):
         return start + (
-            "which belongs to a prepared or converted model; export the float model and let qfx-opt prepare and "
-            "convert it"
+            "for which the exporter has no table row; export the float model and let qfx-opt prepare and convert it"
         )
     if name.startswith("torch."):
         return start + (

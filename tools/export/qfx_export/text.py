@@ -85,7 +85,6 @@ _PUBLIC_NAMESPACES = (
     "torch.nn", "torch.ao.nn.intrinsic", "torch.ao.nn.intrinsic.qat", "torch.ao.nn.intrinsic.quantized",
     "torch.ao.nn.intrinsic.quantized.dynamic", "torch.ao.nn.qat", "torch.ao.nn.qat.dynamic", "torch.ao.nn.quantized",
     "torch.ao.nn.quantized.dynamic", "torch.ao.nn.quantized.reference", "torch.ao.nn.quantizable",
-    "torch.ao.quantization",
 )
 
 

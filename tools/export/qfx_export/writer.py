@@ -8,6 +8,8 @@ import torch.fx
 
 from .errors import ExportError
 from .modules import is_library_leaf, module_arguments
+from .prepared import eager_meta, prepared_meta
+from .quantized import QUANTIZATION_CLASSES, is_packed, unpack
 from .tensors import add_tensor
 from .text import class_name, format_arg, format_tensor_type, target_name
 from .tracer import Scope
@@ -46,6 +48,8 @@ class ModelWriter:
         for node in self.model.graph.nodes:
             if node.op == "call_module":
                 self._called_module(str(node.target), node)
+            if "functional" in node.meta:
+                self._containers(node.meta["functional"] + ".")
         for node in self.model.graph.nodes:
             if node.op == "get_attr":
                 self._attribute(str(node.target), node)
@@ -54,6 +58,8 @@ class ModelWriter:
         if self.tensors:
             lines.append('weights "%s"' % weights_file)
         lines += self.module_lines + self.tensor_lines
+        for name, value in (prepared_meta(self.model) or eager_meta(self.source, self.declared)).items():
+            lines.append("meta %s = %s" % (name, format_arg(value, "meta '%s'" % name)))
         output = next(node for node in self.model.graph.nodes if node.op == "output")
         if output.type is not None:
             lines.append('meta output_type = "%s"' % _type_text(output))
@@ -84,6 +90,9 @@ class ModelWriter:
             if prefix in self.declared or is_library_leaf(container) or type(container) is torch.nn.Module:
                 continue
             self._declare_module(prefix, container, [])
+            if type(container).__name__ == "QFunctional":
+                self._tensor("buffer", prefix + ".scale", torch.tensor(container.scale), declare=True)
+                self._tensor("buffer", prefix + ".zero_point", torch.tensor(container.zero_point), declare=True)
 
     def _library_module(self, path: str, module: torch.nn.Module) -> None:
         if id(module) in self.module_paths:
@@ -92,11 +101,16 @@ class ModelWriter:
             return
         self.module_paths[id(module)] = path
         self._declare_module(path, module, module_arguments(module, path))
-        for key, tensor in list(module._parameters.items()) + list(module._buffers.items()):
-            if tensor is not None and key not in module._non_persistent_buffers_set:
-                self._tensor("parameter" if key in module._parameters else "buffer", "%s.%s" % (path, key), tensor)
+        row = QUANTIZATION_CLASSES.get(class_name(type(module)))
+        if row and row.tensors:
+            for kind, key, tensor in row.tensors(module):
+                self._tensor(kind, "%s.%s" % (path, key), tensor)
+        else:
+            for key, tensor in list(module._parameters.items()) + list(module._buffers.items()):
+                if tensor is not None and key not in module._non_persistent_buffers_set and not (row and key in row.hidden):
+                    self._tensor("parameter" if key in module._parameters else "buffer", "%s.%s" % (path, key), tensor)
         for name, child in module._modules.items():
-            if child is not None:
+            if child is not None and not (row and not row.children):
                 self._library_child("%s.%s" % (path, name), child)
 
     def _library_child(self, path: str, child: torch.nn.Module) -> None:
@@ -140,6 +154,9 @@ class ModelWriter:
             value = getattr(module, name)
         except AttributeError as error:
             raise ExportError("node '%s' reads '%s', which does not exist" % (node.name, path)) from error
+        if is_packed(value):
+            self._packed(path, value, node)
+            return
         if not isinstance(value, torch.Tensor):
             raise ExportError("node '%s' reads '%s', a %s; only tensors can be written" % (
                 node.name, path, type(value).__name__))
@@ -147,6 +164,17 @@ class ModelWriter:
             self._containers(path)
         is_parameter = isinstance(value, torch.nn.Parameter)
         self._tensor("parameter" if is_parameter else "buffer", path, value, declare=True)
+
+    def _packed(self, path: str, value: Any, node: torch.fx.Node) -> None:
+        """Packed weights are written unpacked, as a module of their own."""
+        if path in self.declared:
+            return
+        self.declared.add(path)
+        packed = unpack(value, [str(user.target) for user in node.users], "node '%s'" % node.name)
+        text = ", ".join("%s=%s" % (name, format_arg(argument, path)) for name, argument in packed.arguments)
+        self.module_lines.append("module %s : %s(%s)" % (path, packed.class_name, text))
+        for kind, name, tensor in packed.tensors:
+            self._tensor(kind, "%s.%s" % (path, name), tensor)
 
     # -- the graph ----------------------------------------------------------------------------------------------------
 
@@ -189,8 +217,11 @@ class ModelWriter:
             suffix = self._input_type(node)
         arguments = [format_arg(value, where) for value in node.args]
         arguments += ["%s=%s" % (key, format_arg(value, where)) for key, value in node.kwargs.items()]
-        if node.type is not None:
-            suffix += ' meta {"type": "%s"}' % _type_text(node)
+        meta = ['"type": "%s"' % _type_text(node)] if node.type is not None else []
+        if "functional" in node.meta:
+            meta.append('"functional": "%s"' % node.meta["functional"])
+        if meta:
+            suffix += " meta {%s}" % ", ".join(meta)
         scope = self._scope(node)
         if scope:
             head, found, tail = suffix.partition(" meta ")
@@ -199,6 +230,8 @@ class ModelWriter:
 
     def _scope(self, node: torch.fx.Node) -> str:
         """The scope clause where it is not the default: the module itself for call_module, else the root."""
+        if self.scopes and node.name not in self.scopes and node.op != "placeholder":
+            return " scope(None)"  # what prepare and convert made
         path, cls = self.scopes.get(node.name, ("", None))
         if node.op == "call_module":
             default = not path or path == node.target

@@ -1,0 +1,284 @@
+// from_float of the quantized, reference and QAT module classes.
+#include "backends/observe/Observer.h"
+#include "ir/Diagnostics.h"
+#include "ir/Ops.h"
+#include "ir/Text.h"
+#include "passes/ModuleUtils.h"
+#include "passes/eager/EagerDetail.h"
+#include "passes/eager/ObserverHooks.h"
+#include "passes/fuse/FoldBatchNorm.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <limits>
+
+namespace qfx {
+
+bool isFusedModule(const Module &module) {
+  llvm::StringRef name = module.getClassName();
+  return name.consume_front("torch.ao.nn.intrinsic.") && !startsWith(name, "quantized.");
+}
+
+/// The member that holds the weight: child 0 of a fused float module, the module itself otherwise.
+static const Module &getRoot(const Module &module) {
+  ModuleRef first = module.getClass() && module.getClass()->getOp().has(Traits::Composite) ? module.findChild("0") : nullptr;
+  return first ? *first : module; // the parent keeps the child alive
+}
+
+static llvm::Error refuse(const Module &module, const TargetInfo &target, const llvm::Twine &why) {
+  return error(module.getLoc(), "'{0}' cannot be made from '{1}': {2}", target.text, module.getClassName(), why.str()).code("eager_swap");
+}
+
+/// A class of `target` with what it has in common with `root`; every attribute that the constructor demands must have been there.
+static llvm::Expected<ModuleRef> makeTwin(const Module &module, const Module &root, const TargetInfo &target) {
+  ModuleRef made = makeModuleFrom(target, root);
+  made->setTraining(module.isTraining());
+  for (const SlotInfo &slot : target.getSignature().getSlots()) {
+    if (slot.isOptional || made->findAttribute(slot.name))
+      continue;
+    const Argument *value = nullptr; // negative_slope of Linear + LeakyReLU stands on the activation
+    for (const auto &entry : module.getChildren())
+      if (const Argument *found = entry.second->findAttribute(slot.name))
+        value = found;
+    if (!value)
+      return refuse(module, target, "it has no '" + slot.name + "'");
+    made->setAttribute(slot.name, *value);
+  }
+  return made;
+}
+
+/// The batch norm of a QAT module folded into its weight, as the plain layer; null if it has none.
+static llvm::Expected<ModuleRef> foldQatBatchNorm(const Module &qat) {
+  ModuleRef batchNorm = qat.findChild("bn");
+  if (!batchNorm)
+    return ModuleRef();
+  llvm::StringRef name = qat.getClassName();
+  llvm::StringRef dimensions = name.take_back(2);
+  bool isLinear = name.contains("Linear");
+  const TargetInfo &layer = requireModuleClass(isLinear ? std::string("torch.nn.Linear") : ("torch.nn.Conv" + dimensions).str());
+  ModuleRef plain = makeModuleFrom(layer, qat);
+  plain->setAttribute("bias", qat.findTensor("bias") != nullptr);
+  return foldBatchNorm(*plain, *batchNorm, qat.getLoc());
+}
+
+/// The first element of a weight that is no number, or what else its observer stumbled over.
+static llvm::Error checkScales(const QParams &qparams, llvm::StringRef name, const Location &loc) {
+  for (float scale : qparams.scales)
+    if (!(scale > 0) || scale > std::numeric_limits<float>::max())
+      return error(loc, "the observer of '{0}' yields the scale {1}: a quantized weight is finite", name, scale).code("convert_scale");
+  return llvm::Error::success();
+}
+
+/// QFX: the output channels of a transposed convolution are axis 1 of its weight, whatever the observer's ch_axis says.
+static ObserverSpec onAxis(ObserverSpec spec, int64_t axis) {
+  if (spec.observer) {
+    spec.observer = std::make_shared<ObserverSpec>(onAxis(*spec.observer, axis));
+    return spec;
+  }
+  auto known = llvm::find_if(spec.keywords, [](const auto &keyword) { return keyword.first == "ch_axis"; });
+  if (known != spec.keywords.end())
+    known->second = Argument(axis);
+  else if (spec.observerClass->getSignature().findSlot("ch_axis"))
+    spec.keywords.emplace_back("ch_axis", Argument(axis));
+  return spec;
+}
+
+static llvm::Expected<QParams> measure(Module &observer, const Tensor &weight, llvm::StringRef name, const Location &loc) {
+  if (weight.getDType() != DType::Float32)
+    return error(loc, "'{0}' must be float32 to be quantized, got {1}", name, toString(weight.getType())).code("eager_swap");
+  if (llvm::Error err = observe(observer, {weight.getData<float>().data(), weight.getSizes(), weight.getStrides()}))
+    return err;
+  auto qparams = calculateQParams(observer);
+  if (qparams)
+    if (llvm::Error err = checkScales(*qparams, name, loc))
+      return err;
+  return qparams;
+}
+
+/// operators 11.2: float16 weights, saturated to the finite range.
+static Tensor toHalf(const Tensor &weight) {
+  return Tensor::build(DType::Float16, weight.getSizes(), [&](MutableBytes bytes) {
+    auto *half = reinterpret_cast<uint16_t *>(bytes.data());
+    for (float value : weight.getData<float>())
+      *half++ = floatToHalf(std::isnan(value) ? value : std::min(std::max(value, -65504.0f), 65504.0f));
+  });
+}
+
+static bool isPrelu(const TargetInfo &target) { return target.op == OpKind::QuantizedPrelu; }
+
+/// The observer that looks at the weight: the trained fake-quantizer, or a fresh one of the qconfig.
+static llvm::Expected<ModuleRef> getWeightObserver(const Module &module, const Module &root, const TargetInfo &target,
+                                                   const FromFloatOptions &options) {
+  if (ModuleRef trained = module.findChild("weight_fake_quant"))
+    return trained->deepCopy(); // looking at the weight must not change the source
+  const QConfig &qconfig = options.weightQConfig ? *options.weightQConfig : options.qconfig;
+  bool isEmbedding = target.op == OpKind::QuantizedEmbedding || target.op == OpKind::QuantizedEmbeddingBag;
+  bool isDynamic = target.op == OpKind::DynamicLinear || target.op == OpKind::DynamicLinearRelu;
+  std::optional<ObserverSpec> spec = qconfig.weight;
+  if (!spec && isEmbedding)
+    spec = findQConfigAlias("float_qparams_weight_only_qconfig")->weight;
+  if (!spec && isDynamic)
+    spec = findQConfigAlias("default_dynamic_qconfig")->weight;
+  if (isPrelu(target) && (!spec || spec->getDType() != DType::QUInt8)) // QFX (known_traps B94)
+    spec = findObserverAlias("default_observer");
+  if (!spec)
+    return error(module.getLoc(), "the qconfig {0} has no weight observer for '{1}'", qconfig.toString(), root.getClassName())
+        .code("eager_swap");
+  if (startsWith(root.getClassName(), "torch.nn.ConvTranspose") && isPerChannel(spec->getQScheme()))
+    spec = onAxis(*spec, 1);
+  return spec->build();
+}
+
+/// Weights of `made` are replaced by their quantized form: all tensors whose name starts with `weight` of a recurrent layer, each with an
+/// observer of its own, else `weight`.
+static llvm::Error quantizeWeights(Module &made, const Module &module, const Module &root, const TargetInfo &target,
+                                   const FromFloatOptions &options) {
+  for (const auto &[name, weight] : Module::Named<Tensor>(made.getParameters())) {
+    if (!startsWith(name, "weight"))
+      continue;
+    auto observer = getWeightObserver(module, root, target, options);
+    if (!observer)
+      return observer.takeError();
+    DType dtype = getObserverDType(**observer);
+    if (dtype == DType::Float16) {
+      made.setParameter(name, toHalf(weight));
+    } else {
+      bool keep = options.usePrecomputedFakeQuant && module.findChild("weight_fake_quant");
+      auto qparams = keep ? calculateQParams(**observer) : measure(**observer, weight, name, module.getLoc());
+      if (!qparams)
+        return qparams.takeError();
+      auto quantized = quantizeTensor(weight, *qparams);
+      if (!quantized)
+        return quantized.takeError();
+      made.setParameter(name, std::move(*quantized));
+    }
+    if (target.getSignature().findSlot("dtype"))
+      made.setAttribute("dtype", dtype);
+  }
+  return llvm::Error::success();
+}
+
+/// Scale and zero point of the result: attributes of the class, or the two buffers of Quantize.
+static llvm::Error setOutputQParams(Module &made, const Module &module, const TargetInfo &target) {
+  bool isQuantize = target.op == OpKind::QuantizePerTensor;
+  if (!isQuantize && !target.getSignature().findSlot("scale"))
+    return llvm::Error::success();
+  ModuleRef observer = ObserverHooks::getObserver(module);
+  bool isWeighted = target.getOp().has(Traits::Weighted) && !isPrelu(target);
+  if (!observer && isWeighted && target.op != OpKind::QuantizedLinear)
+    return llvm::Error::success(); // a convolution that was not observed keeps scale 1, as upstream's does for dynamic use
+  if (!observer)
+    return refuse(module, target, "it has no observer: prepare comes first");
+  if (isWeighted && getObserverDType(*observer) == DType::Float32)
+    return llvm::Error::success();
+  auto qparams = calculateQParams(*observer);
+  if (!qparams)
+    return qparams.takeError();
+  if (qparams->scales.size() != 1 || !qparams->floatZeroPoints.empty())
+    return refuse(module, target, "its activation observer is not per tensor");
+  if (!std::isfinite(qparams->scales.front()))
+    return error(module.getLoc(), "the observer of '{0}' yields the scale {1}: its calibration data was not finite", module.getClassName(),
+                 qparams->scales.front())
+        .code("convert_scale");
+  if (isQuantize) {
+    made.setAttribute("dtype", qparams->dtype);
+    made.setBuffer("scale", Tensor::of<float>(DType::Float32, {1}, qparams->scales));
+    made.setBuffer("zero_point", Tensor::of<int64_t>(DType::Int64, {1}, qparams->zeroPoints));
+  } else {
+    made.setAttribute("scale", static_cast<double>(qparams->scales.front()));
+    made.setAttribute("zero_point", qparams->zeroPoints.front());
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<ModuleRef> makeQuantizedFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options) {
+  auto folded = foldQatBatchNorm(module);
+  if (!folded)
+    return folded.takeError();
+  const Module &root = *folded ? **folded : getRoot(module);
+  // QFX: upstream copies the mode and sums all the same (operators 13.4).
+  if (target.op == OpKind::QuantizedEmbeddingBag)
+    if (const Argument *mode = root.findAttribute("mode"); mode && mode->isString() && mode->getString() != "sum")
+      return refuse(module, target, "its mode is '" + mode->getString() + "', a quantized bag always sums");
+  auto made = makeTwin(module, root, target);
+  if (!made)
+    return made;
+  if (target.getOp().has(Traits::Weighted) || isPrelu(target))
+    if (llvm::Error err = quantizeWeights(**made, module, root, target, options))
+      return err;
+  if (llvm::Error err = setOutputQParams(**made, module, target))
+    return err;
+  return made;
+}
+
+/// get_qparam_dict as reference modules keep it (operators 21): symmetric schemes become affine ones.
+static void setWeightQParams(Module &made, const std::string &name, const QParams &qparams) {
+  bool perChannel = isPerChannel(qparams.scheme);
+  QScheme scheme = qparams.scheme == QScheme::PerTensorSymmetric    ? QScheme::PerTensorAffine
+                   : qparams.scheme == QScheme::PerChannelSymmetric ? QScheme::PerChannelAffine
+                                                                    : qparams.scheme;
+  made.setAttribute("weight_qscheme", scheme);
+  made.setAttribute("weight_dtype", qparams.dtype);
+  if (perChannel)
+    made.setAttribute("weight_axis", qparams.axis);
+  if (qparams.quantMin && qparams.quantMax) {
+    made.setAttribute("weight_quant_min", *qparams.quantMin);
+    made.setAttribute("weight_quant_max", *qparams.quantMax);
+  }
+  auto count = static_cast<int64_t>(qparams.scales.size());
+  made.setBuffer(name + "_scale", Tensor::of<float>(DType::Float32, {count}, qparams.scales));
+  if (qparams.floatZeroPoints.empty())
+    made.setBuffer(name + "_zero_point", Tensor::of<int64_t>(DType::Int64, {count}, qparams.zeroPoints));
+  else
+    made.setBuffer(name + "_zero_point", Tensor::of<float>(DType::Float32, {count}, qparams.floatZeroPoints));
+}
+
+llvm::Expected<ModuleRef> makeReferenceFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options) {
+  const Module &root = getRoot(module);
+  auto made = makeTwin(module, root, target);
+  if (!made)
+    return made;
+  for (const auto &[name, weight] : Module::Named<Tensor>((*made)->getParameters())) {
+    if (!startsWith(name, "weight"))
+      continue;
+    auto observer = getWeightObserver(module, root, target, options);
+    if (!observer)
+      return observer.takeError();
+    if (DType dtype = getObserverDType(**observer); dtype == DType::Float16) {
+      (*made)->setAttribute("weight_dtype", dtype);
+      (*made)->setBuffer(name + "_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
+      (*made)->setBuffer(name + "_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
+      continue;
+    }
+    auto qparams = measure(**observer, weight, name, module.getLoc());
+    if (!qparams)
+      return qparams.takeError();
+    setWeightQParams(**made, name, *qparams);
+  }
+  return made;
+}
+
+llvm::Expected<ModuleRef> makeQatFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options) {
+  const Module &root = getRoot(module);
+  auto made = makeTwin(module, root, target);
+  if (!made)
+    return made;
+  if (ModuleRef batchNorm = module.findChild("1"); batchNorm && batchNorm->findTensor("running_mean")) {
+    (*made)->setChild("bn", batchNorm);
+    (*made)->setAttribute("eps", batchNorm->getAttribute("eps"));
+    (*made)->setAttribute("momentum", batchNorm->getAttribute("momentum"));
+    (*made)->setAttribute("bias", root.findTensor("bias") != nullptr);
+  }
+  const QConfig &qconfig = options.weightQConfig ? *options.weightQConfig : options.qconfig;
+  if (!qconfig.weight)
+    return refuse(module, target, "its qconfig " + qconfig.toString() + " has no weight fake-quantizer");
+  auto fakeQuantize = qconfig.weight->build();
+  if (!fakeQuantize)
+    return fakeQuantize.takeError();
+  (*fakeQuantize)->setTraining(module.isTraining());
+  (*made)->setChild("weight_fake_quant", std::move(*fakeQuantize));
+  return made;
+}
+
+} // namespace qfx

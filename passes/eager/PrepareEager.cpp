@@ -1,0 +1,162 @@
+// prepare and prepare_qat of eager mode.
+#include "backends/observe/Observer.h"
+#include "ir/Diagnostics.h"
+#include "ir/Ops.h"
+#include "ir/Text.h"
+#include "passes/eager/Eager.h"
+#include "passes/eager/EagerDetail.h"
+#include "passes/eager/ObserverHooks.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace qfx {
+
+/// averaging_constant 1 on the observer, or on the one inside a fake-quantizer: it sees the input instead of the output.
+static bool isMemoryless(const Module &observer) {
+  ModuleRef inner = observer.findChild(kActivationPostProcess);
+  const Argument *constant = (inner ? *inner : observer).findAttribute("averaging_constant");
+  return constant && constant->isFloat() && constant->getFloat() == 1;
+}
+
+namespace {
+/// _add_observer_ (workflow 7.3).
+class ObserverAttacher {
+public:
+  ObserverAttacher(GraphModule &model, ModuleQConfigs &qconfigs, const ModuleClassList &propagationList,
+                   const ModuleClassList &nonLeafList, const ModuleMapping &floatToObserved)
+      : hooks(model), qconfigs(qconfigs), propagationList(propagationList), nonLeafList(nonLeafList), floatToObserved(floatToObserved) {}
+
+  llvm::Error visitChildren(Module &parent, const std::string &path) {
+    for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) // attaching adds children
+      if (llvm::Error err = visitChild(parent, name, child, joinPath(path, name)))
+        return err;
+    return llvm::Error::success();
+  }
+
+private:
+  llvm::Error visitChild(Module &parent, const std::string &name, const ModuleRef &child, const std::string &path) {
+    static const std::string dropout = "torch.nn.Dropout";
+    bool observed = qconfigs.getActive(*child) != nullptr;
+    // A module with two parents has one observer (upstream hooks it twice).
+    if (isObserver(*child) || child->getClassName() == dropout || !visited.insert(child.get()).second)
+      return llvm::Error::success();
+    if (isFloatFunctional(*child))
+      return observed ? observeFunctional(*child) : llvm::Error::success();
+    if (isFusedModule(*child) || isListed(nonLeafList, *child))
+      return observed ? attach(child, path, nullptr) : llvm::Error::success();
+    if (const ObserverSpec *special = child->isTraining() ? findSpecialObserver(*child) : nullptr)
+      return observed ? attach(child, path, special) : llvm::Error::success();
+    if (const std::string *observedClass = observed ? floatToObserved.find(*child) : nullptr)
+      return swapForObserved(parent, name, child, *observedClass, path);
+    bool isLeaf = child->getChildren().empty();
+    if (llvm::Error err = visitChildren(*child, path))
+      return err;
+    if (observed && isListed(propagationList, *child) && !isSequential(*child) && (isLeaf || child->findChild("weight_fake_quant")))
+      return attach(child, path, nullptr);
+    return llvm::Error::success();
+  }
+
+  static bool isSequential(const Module &module) { return module.getClassName() == "torch.nn.Sequential"; }
+
+  llvm::Expected<ModuleRef> buildObserver(const Module &module, const ObserverSpec *special) const {
+    const QConfig &qconfig = *qconfigs.getActive(module);
+    if (!special && !qconfig.activation)
+      return error(module.getLoc(), "the qconfig {0} has no activation observer", qconfig.toString()).code("eager_activation");
+    return (special ? *special : *qconfig.activation).build();
+  }
+
+  llvm::Error attach(const ModuleRef &module, const std::string &path, const ObserverSpec *special) {
+    static const TargetInfo &deQuantStub = requireModuleClass("torch.ao.quantization.stubs.DeQuantStub");
+    if (module->isA(deQuantStub))
+      return llvm::Error::success();
+    auto observer = buildObserver(*module, special);
+    if (!observer)
+      return observer.takeError();
+    auto ofQConfig = special ? buildObserver(*module, nullptr) : *observer;
+    if (!ofQConfig)
+      return ofQConfig.takeError();
+    return hooks.attach(module, path, std::move(*observer), isMemoryless(**ofQConfig));
+  }
+
+  llvm::Error observeFunctional(Module &functional) {
+    auto observer = buildObserver(functional, nullptr);
+    if (!observer)
+      return observer.takeError();
+    functional.setChild(kActivationPostProcess, std::move(*observer));
+    return llvm::Error::success();
+  }
+
+  llvm::Error swapForObserved(Module &parent, const std::string &name, const ModuleRef &child, const std::string &observedClass,
+                              const std::string &path) {
+    auto observed = makeObservedModule(child, observedClass, *qconfigs.getActive(*child));
+    if (!observed)
+      return observed.takeError();
+    qconfigs.set(*observed, *qconfigs.find(*child));
+    parent.setChild(name, *observed);
+    if (llvm::is_contained(getNoObserverSet(), observedClass))
+      return llvm::Error::success();
+    return attach(*observed, path, nullptr);
+  }
+
+  ObserverHooks hooks;
+  ModuleQConfigs &qconfigs;
+  const ModuleClassList &propagationList, &nonLeafList;
+  const ModuleMapping &floatToObserved;
+  llvm::DenseSet<const Module *> visited;
+};
+} // namespace
+
+static bool hasHooks(const GraphModule &model) {
+  bool found = false;
+  model.getRoot().forEachModule([&](const std::string &, const ModuleRef &module) {
+    found |= ObserverHooks::getObserver(*module) != nullptr;
+  });
+  return found;
+}
+
+static ModuleClassList canonical(ModuleClassList classes) {
+  for (std::string &name : classes)
+    name = getCanonicalClassName(name);
+  return classes;
+}
+
+llvm::Expected<GraphModule> prepareEager(GraphModule model, const EagerPrepareOptions &options, PassContext &context) {
+  if (model.findMeta("prepared") || hasHooks(model))
+    return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
+  if (llvm::Error err = propagateQConfig(model))
+    return err;
+  auto qconfigs = ModuleQConfigs::load(model);
+  if (!qconfigs)
+    return qconfigs.takeError();
+  if (!qconfigs->hasActive())
+    context.warn(error(model.getRoot().getLoc(), "no module has a qconfig: nothing is prepared").code("eager_no_qconfig").take());
+  ModuleClassList propagationList = canonical(options.allowList ? *options.allowList : getDefaultQConfigPropagationList());
+  ModuleClassList nonLeafList = canonical(options.observerNonLeafModuleList);
+  ModuleMapping floatToObserved = options.floatToObserved ? *options.floatToObserved : getDefaultFloatToObservedMapping();
+  ObserverAttacher attacher(model, *qconfigs, propagationList, nonLeafList, floatToObserved);
+  if (llvm::Error err = attacher.visitChildren(model.getRoot(), ""))
+    return err;
+  qconfigs->store(model);
+  return model;
+}
+
+llvm::Expected<GraphModule> prepareQatEager(GraphModule model, const std::optional<ModuleMapping> &mapping, PassContext &context) {
+  if (!model.getRoot().isTraining())
+    return error(model.getRoot().getLoc(), "prepare for quantization-aware training needs a model in training mode").code("eager_training");
+  ModuleMapping toQat = mapping ? *mapping : getDefaultQatModuleMappings();
+  if (llvm::Error err = propagateQConfig(model))
+    return err;
+  EagerConvertOptions convertOptions;
+  convertOptions.mapping = toQat;
+  convertOptions.removeQConfig = false;
+  auto converted = convertEager(std::move(model), convertOptions, context);
+  if (!converted)
+    return converted;
+  EagerPrepareOptions prepareOptions;
+  for (const auto &entry : toQat.getEntries())
+    prepareOptions.observerNonLeafModuleList.push_back(entry.second);
+  return prepareEager(std::move(*converted), prepareOptions, context);
+}
+
+} // namespace qfx

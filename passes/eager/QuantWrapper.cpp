@@ -1,0 +1,134 @@
+// QuantWrapper and add_quant_dequant: modules between a QuantStub and a DeQuantStub.
+#include "ir/Diagnostics.h"
+#include "ir/Ops.h"
+#include "passes/eager/Eager.h"
+#include "passes/eager/EagerDetail.h"
+#include "passes/eager/ObserverHooks.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace qfx {
+
+static ModuleRef makeStub(llvm::StringRef name, const Module &like) {
+  auto stub = std::make_shared<Module>(requireModuleClass(("torch.ao.quantization.stubs." + name).str()));
+  stub->setTraining(like.isTraining());
+  stub->setLoc(like.getLoc());
+  return stub;
+}
+
+/// QuantWrapper(module): the stubs have the module's qconfig.
+static ModuleRef makeWrapper(const ModuleRef &module, ModuleQConfigs &qconfigs) {
+  auto wrapper = std::make_shared<Module>("torch.ao.quantization.stubs.QuantWrapper");
+  wrapper->setTraining(module->isTraining());
+  wrapper->setLoc(module->getLoc());
+  wrapper->setChild("quant", makeStub("QuantStub", *module));
+  wrapper->setChild("dequant", makeStub("DeQuantStub", *module));
+  wrapper->setChild("module", module);
+  if (const QConfig *qconfig = qconfigs.getActive(*module))
+    for (const char *stub : {"quant", "dequant"})
+      qconfigs.set(wrapper->findChild(stub), *qconfig);
+  return wrapper;
+}
+
+/// call(x) -> dequant(module(quant(x))) of the wrapper that now stands at the call's path.
+static llvm::Error wrapCall(GraphModule &model, Node &call) {
+  Graph &graph = model.getGraph();
+  if (call.getArgs().size() != 1 || !call.getKwargs().empty() || !call.getArg(0).getNodeOrNull())
+    return error(call.getLoc(), "'{0}' cannot be wrapped: a QuantWrapper takes one tensor by position", call.getName()).code("eager_wrap");
+  std::string path = call.getTargetText().str();
+  auto insertPoint = Graph::InsertPoint::before(&call);
+  auto make = [&](llvm::StringRef child, Node *input) {
+    Node *node = graph.callModule(joinPath(path, child), {input});
+    node->setLoc(call.getLoc());
+    node->setScope(Scope{node->getTargetText().str(), model.getModule(*node)->getClassName()});
+    return node;
+  };
+  Node *wrapped = make("dequant", make("module", make("quant", call.getArg(0).getNode())));
+  call.replaceAllUsesWith(wrapped);
+  graph.erase(&call);
+  return llvm::Error::success();
+}
+
+static void collectLeaves(Module &parent, const ModuleQConfigs &qconfigs, llvm::function_ref<void(Module &, const std::string &, const ModuleRef &)> visit) {
+  for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) {
+    if (child->getChildren().empty() && qconfigs.getActive(*child))
+      visit(parent, name, child);
+    else
+      collectLeaves(*child, qconfigs, visit);
+  }
+}
+
+llvm::Expected<GraphModule> addQuantDequant(GraphModule model) {
+  auto qconfigs = ModuleQConfigs::load(model);
+  if (!qconfigs)
+    return qconfigs.takeError();
+  ObserverHooks calls(model);
+  std::vector<Node *> wrapped;
+  llvm::DenseMap<const Module *, ModuleRef> wrappers;
+  std::vector<ModuleRef> retired;
+  collectLeaves(model.getRoot(), *qconfigs, [&](Module &parent, const std::string &name, const ModuleRef &leaf) {
+    ModuleRef &wrapper = wrappers[leaf.get()];
+    if (!wrapper) {
+      wrapper = makeWrapper(leaf, *qconfigs);
+      llvm::append_range(wrapped, calls.getCalls(*leaf));
+    }
+    parent.setChild(name, wrapper);
+  });
+  for (Node *call : wrapped)
+    if (llvm::Error err = wrapCall(model, *call))
+      return err;
+  qconfigs->store(model);
+  return model;
+}
+
+llvm::Expected<GraphModule> wrapInQuantWrapper(GraphModule model) {
+  auto qconfigs = ModuleQConfigs::load(model);
+  if (!qconfigs)
+    return qconfigs.takeError();
+  Graph &graph = model.getGraph();
+  std::vector<Node *> inputs = graph.getPlaceholders();
+  Node *output = graph.getOutput();
+  Node *result = output && !output->getArgs().empty() ? output->getArg(0).getNodeOrNull() : nullptr;
+  if (inputs.size() != 1 || !result)
+    return error(model.getRoot().getLoc(), "a QuantWrapper takes a model of one input and one tensor result, got {0} inputs", inputs.size())
+        .code("eager_wrap");
+  for (Node &node : graph.nodes()) {
+    if (node.is(Opcode::CallModule) || node.is(Opcode::GetAttr))
+      node.setTargetPath(joinPath("module", node.getTargetText()));
+    if (const auto &scope = node.getScope())
+      node.setScope(Scope{joinPath("module", scope->path), scope->path.empty() ? model.getRoot().getClassName() : scope->className});
+    if (const Argument *functional = node.findMeta(kFunctionalMeta))
+      node.setMeta(kFunctionalMeta, Argument(joinPath("module", functional->getString())));
+  }
+  ModuleRef inner = model.getRoot().shallowCopy();
+  if (const OptionalQConfig *own = qconfigs->find(model.getRoot()))
+    qconfigs->set(inner, *own);
+  ModuleRef wrapper = makeWrapper(inner, *qconfigs);
+
+  Node *input = inputs.front();
+  Node *quant;
+  {
+    auto afterInput = Graph::InsertPoint::after(input);
+    quant = graph.callModule("quant", {input});
+  }
+  quant->setLoc(input->getLoc());
+  input->replaceAllUsesWith(quant, [&](Node *user) { return user != quant; });
+  result = output->getArg(0).getNode();
+  auto beforeOutput = Graph::InsertPoint::before(output);
+  Node *dequant = graph.callModule("dequant", {result});
+  dequant->setLoc(output->getLoc());
+  output->setArg(0, dequant);
+
+  auto meta = model.getMeta();
+  auto taken = std::make_unique<Graph>();
+  llvm::DenseMap<const Node *, Node *> copies;
+  for (const Node &node : graph.nodes())
+    copies[&node] = taken->copyNode(node, [&](Node *operand) -> Argument { return copies.lookup(operand); });
+  GraphModule wrapped(wrapper, std::move(taken));
+  for (const auto &[key, value] : meta)
+    wrapped.setMeta(key, value);
+  qconfigs->store(wrapped);
+  return wrapped;
+}
+
+} // namespace qfx
