@@ -25,10 +25,13 @@ public:
 
   llvm::Error run() {
     markByObserver();
-    for (Node *node : graph.getNodeVector())
-      if (isMarked(*node) && node->is(Opcode::CallFunction) && !isReluOfAdd(*node))
-        if (llvm::Error err = rewrite(*node))
-          return err;
+    std::vector<Node *> operations; // rewriting one erases it, and the relu behind an addition
+    for (Node &node : graph.nodes())
+      if (isMarked(node) && node.is(Opcode::CallFunction) && !isReluOfAdd(node))
+        operations.push_back(&node);
+    for (Node *operation : operations)
+      if (llvm::Error err = rewrite(*operation))
+        return err;
     return llvm::Error::success();
   }
 

@@ -121,7 +121,7 @@ static llvm::Expected<ModuleRef> getWeightObserver(const Module &module, const M
   if (!spec && isDynamic)
     spec = findQConfigAlias("default_dynamic_qconfig")->weight;
   if (isPrelu(target) && (!spec || spec->getDType() != DType::QUInt8)) // QFX (known_traps B94)
-    spec = findObserverAlias("default_observer");
+    spec = ObserverSpec{&requireModuleClass("torch.ao.quantization.observer.MinMaxObserver"), /*isPartial=*/false, {}, nullptr};
   if (!spec)
     return error(module.getLoc(), "the qconfig {0} has no weight observer for '{1}'", qconfig.toString(), root.getClassName())
         .code("eager_swap");

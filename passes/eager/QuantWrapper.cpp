@@ -51,7 +51,8 @@ static llvm::Error wrapCall(GraphModule &model, Node &call) {
 
 static void collectLeaves(Module &parent, const ModuleQConfigs &qconfigs, llvm::function_ref<void(Module &, const std::string &, const ModuleRef &)> visit) {
   for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) {
-    if (child->getChildren().empty() && qconfigs.getActive(*child))
+    // QFX: a fused module is one layer; upstream wraps the convolution inside it and cannot convert the result.
+    if ((child->getChildren().empty() || isFusedModule(*child)) && qconfigs.getActive(*child))
       visit(parent, name, child);
     else
       collectLeaves(*child, qconfigs, visit);

@@ -6,6 +6,7 @@
 #include "passes/PassRegistry.h"
 #include "passes/ValueOrigin.h"
 #include "passes/config/Matcher.h"
+#include "passes/eager/DropMarkers.h"
 #include "passes/fuse/Fusers.h"
 #include "passes/fuse/FusionRecord.h"
 
@@ -210,7 +211,9 @@ private:
 } // namespace
 
 llvm::Expected<bool> fuse(GraphModule &model, const FuseOptions &options, PassContext &context) {
-  return Fusion(model, options, context).run();
+  bool hadMarkers = dropEagerMarkers(model); // FX's tracer does not record them
+  auto fused = Fusion(model, options, context).run();
+  return fused ? llvm::Expected<bool>(*fused || hadMarkers) : fused.takeError();
 }
 
 std::unique_ptr<Pass> createFuse(const PassOptions &options) {

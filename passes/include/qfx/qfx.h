@@ -10,8 +10,11 @@
 #include "ir/text/QfxText.h"
 #include "ir/verify/Verifier.h"
 #include "ir/weights/InputSet.h"
+#include "passes/FxUtils.h"
 #include "passes/PassManager.h"
 #include "passes/QuantizeFx.h"
+#include "passes/StateDict.h"
 #include "passes/calibrate/Calibrate.h"
+#include "passes/eager/Eager.h"
 
 #endif // QFX_QFX_H

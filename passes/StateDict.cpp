@@ -1,0 +1,251 @@
+// Entries of a state dict, one module after the other.
+#include "passes/StateDict.h"
+
+#include "ir/Diagnostics.h"
+#include "ir/Ops.h"
+#include "ir/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace qfx {
+
+const Tensor *StateDict::find(llvm::StringRef key) const {
+  for (const auto &[name, tensor] : tensors)
+    if (name == key)
+      return &tensor;
+  return nullptr;
+}
+
+namespace {
+/// How a class's members stand in a state dict.
+enum class Layout : uint8_t { Plain, PackedLinear, PackedEmbedding, PackedObject };
+
+/// One entry: its key below the module, and the member that it shows.
+struct Entry {
+  enum class Kind : uint8_t { Parameter, Buffer, Scale, ZeroPoint, Config };
+  Kind kind;
+  std::string key, member;
+  bool mayBeMissing = false;
+};
+} // namespace
+
+static Layout getLayout(const Module &module) {
+  if (!module.getClass())
+    return Layout::Plain;
+  switch (module.getClass()->op) {
+  case OpKind::QuantizedLinear:
+  case OpKind::QuantizedLinearRelu:
+  case OpKind::QuantizedLinearLeakyRelu:
+  case OpKind::QuantizedLinearTanh:
+  case OpKind::DynamicLinear:
+  case OpKind::DynamicLinearRelu:
+    return Layout::PackedLinear;
+  case OpKind::QuantizedEmbedding:
+  case OpKind::QuantizedEmbeddingBag:
+    return Layout::PackedEmbedding;
+  case OpKind::PackedWeights:
+    return Layout::PackedObject;
+  default:
+    return Layout::Plain;
+  }
+}
+
+static std::string getTensorKey(Layout layout, llvm::StringRef name) {
+  switch (layout) {
+  case Layout::PackedLinear:
+    return name == "weight" ? "_packed_params._packed_params.0" : "_packed_params._packed_params.1";
+  case Layout::PackedEmbedding:
+    return "_packed_params._packed_weight";
+  case Layout::PackedObject:
+    return name == "weight" ? "0" : "1";
+  case Layout::Plain:
+    break;
+  }
+  return name.str();
+}
+
+/// Modules whose qparams upstream loses on saving (operators 13.1).
+static bool isSavedHereOnly(const Module &module) {
+  switch (module.getClass()->op) {
+  case OpKind::QuantizedElu:
+  case OpKind::QuantizedSigmoid:
+  case OpKind::QuantizedSoftmax:
+  case OpKind::QuantizedPrelu:
+  case OpKind::QuantizedHardswish:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static std::vector<Entry> getEntries(const Module &module) {
+  Layout layout = getLayout(module);
+  std::vector<Entry> entries;
+  if (module.getClass() && module.getClass()->getSignature().findSlot("scale") &&
+      startsWith(module.getClassName(), "torch.ao.nn.") && !module.findTensor("scale")) {
+    entries.push_back({Entry::Kind::Scale, "scale", "scale", isSavedHereOnly(module)});
+    entries.push_back({Entry::Kind::ZeroPoint, "zero_point", "zero_point", isSavedHereOnly(module)});
+  } else if (layout == Layout::PackedLinear) { // dynamic: saved, unused
+    entries.push_back({Entry::Kind::Scale, "scale", "", true});
+    entries.push_back({Entry::Kind::ZeroPoint, "zero_point", "", true});
+  }
+  for (const auto &[name, tensor] : module.getParameters())
+    entries.push_back({Entry::Kind::Parameter, getTensorKey(layout, name), name});
+  for (const auto &[name, tensor] : module.getBuffers())
+    entries.push_back({Entry::Kind::Buffer, getTensorKey(layout, name), name});
+  if (layout == Layout::PackedObject && module.findAttribute("stride"))
+    entries.push_back({Entry::Kind::Config, "config", ""});
+  return entries;
+}
+
+/// operators 5.4: [spatial dimensions, stride, padding, dilation, output padding, groups, flags]; a 1-D convolution packs as a 2-D one.
+static Tensor makeConfig(const Module &packed) {
+  size_t spatial = packed.getTensor("weight").getRank() - 2;
+  size_t packedSpatial = std::max<size_t>(spatial, 2);
+  std::vector<int16_t> config{static_cast<int16_t>(packedSpatial)};
+  auto add = [&](const char *name, int16_t filler) {
+    const Argument *value = packed.findAttribute(name);
+    if (spatial == 1)
+      config.push_back(filler);
+    for (size_t i = 0; i < spatial; ++i) {
+      bool isSequence = value->isSequence();
+      const Argument &number = isSequence ? value->getElements()[std::min(i, value->getElements().size() - 1)] : *value;
+      config.push_back(static_cast<int16_t>(number.getInt()));
+    }
+  };
+  add("stride", 1);
+  add("padding", 0);
+  add("dilation", 1);
+  add("output_padding", 0);
+  config.push_back(static_cast<int16_t>(packed.getAttribute("groups").getInt()));
+  config.push_back(packed.getAttribute("transpose").getBool() ? 1 : 0);
+  return Tensor::of<int16_t>(DType::Int16, {static_cast<int64_t>(config.size())}, config);
+}
+
+static Tensor getValue(const Module &module, const Entry &entry) {
+  switch (entry.kind) {
+  case Entry::Kind::Scale: {
+    const Argument *value = entry.member.empty() ? nullptr : module.findAttribute(entry.member);
+    double scale = !value ? 1.0 : value->isInt() ? static_cast<double>(value->getInt()) : value->getFloat();
+    return Tensor::of<float>(DType::Float32, {}, {static_cast<float>(scale)});
+  }
+  case Entry::Kind::ZeroPoint: {
+    const Argument *value = entry.member.empty() ? nullptr : module.findAttribute(entry.member);
+    return Tensor::of<int64_t>(DType::Int64, {}, {value ? value->getInt() : int64_t(0)});
+  }
+  case Entry::Kind::Config:
+    return makeConfig(module);
+  case Entry::Kind::Parameter:
+  case Entry::Kind::Buffer:
+    break;
+  }
+  return module.getTensor(entry.member);
+}
+
+/// Calls visit(path, module) for the root and every module below it.
+static void forEachWithRoot(const GraphModule &model, llvm::function_ref<void(const std::string &, Module &)> visit) {
+  visit("", const_cast<Module &>(model.getRoot()));
+  model.getRoot().forEachModule([&](const std::string &path, const ModuleRef &module) { visit(path, *module); });
+}
+
+StateDict getStateDict(const GraphModule &model) {
+  StateDict state;
+  forEachWithRoot(model, [&](const std::string &path, Module &module) {
+    for (const Entry &entry : getEntries(module))
+      state.tensors.emplace_back(joinPath(path, entry.key), getValue(module, entry));
+    Layout layout = getLayout(module);
+    if (layout == Layout::PackedLinear || layout == Layout::PackedEmbedding)
+      state.metadata.emplace_back(joinPath(path, "_packed_params.dtype"), getDTypeInfo(module.getTensor("weight").getDType()).torchName.str());
+  });
+  return state;
+}
+
+static llvm::Error checkTensor(llvm::StringRef key, const Tensor &given, const Tensor &expected, const Entry &entry) {
+  bool sameShape = given.getSizes() == expected.getSizes() ||
+                   (entry.kind != Entry::Kind::Parameter && given.getNumElements() == 1 && expected.getNumElements() == 1);
+  // Observers' buffers grow with what they see: their number of elements is part of the state.
+  bool isStatistic = entry.kind == Entry::Kind::Buffer && (entry.member == "min_val" || entry.member == "max_val" || entry.member == "histogram");
+  if (given.getDType() == expected.getDType() && (sameShape || isStatistic))
+    return llvm::Error::success();
+  return error({}, "state dict entry '{0}' is {1}, the model has {2}", key, toString(given.getType()), toString(expected.getType()))
+      .code("state_dict_tensor");
+}
+
+static void assign(Module &module, const Entry &entry, const Tensor &value) {
+  switch (entry.kind) {
+  case Entry::Kind::Parameter:
+    return module.setParameter(entry.member, value);
+  case Entry::Kind::Buffer:
+    return module.setBuffer(entry.member, value);
+  case Entry::Kind::Scale:
+    if (!entry.member.empty())
+      module.setAttribute(entry.member, value.getElementAsDouble(0));
+    return;
+  case Entry::Kind::ZeroPoint:
+    if (!entry.member.empty())
+      module.setAttribute(entry.member, static_cast<int64_t>(value.getElementAsDouble(0)));
+    return;
+  case Entry::Kind::Config:
+    return; // checked to be the model's own
+  }
+}
+
+llvm::Error loadStateDict(GraphModule &model, const StateDict &state) {
+  struct Assignment {
+    Module *module;
+    Entry entry;
+    const Tensor *value;
+  };
+  std::vector<Assignment> assignments;
+  llvm::StringSet<> expected;
+  std::vector<std::string> missing, unexpected;
+  ErrorList problems;
+  forEachWithRoot(model, [&](const std::string &path, Module &module) {
+    for (Entry &entry : getEntries(module)) {
+      std::string key = joinPath(path, entry.key);
+      expected.insert(key);
+      const Tensor *value = state.find(key);
+      if (!value) {
+        if (!entry.mayBeMissing)
+          missing.push_back("'" + key + "'");
+        continue;
+      }
+      Tensor own = getValue(module, entry);
+      problems.add(checkTensor(key, *value, own, entry));
+      if (entry.kind == Entry::Kind::Config && !value->equals(own))
+        problems.add(error({}, "state dict entry '{0}' describes another convolution than the model's", key).code("state_dict_tensor"));
+      assignments.push_back({&module, std::move(entry), value});
+    }
+  });
+  for (const auto &[key, tensor] : state.tensors)
+    if (!expected.contains(key))
+      unexpected.push_back("'" + key + "'");
+  if (!missing.empty() || !unexpected.empty())
+    problems.add(error(model.getRoot().getLoc(), "the state dict does not fit the model: missing {0}; unexpected {1}",
+                       missing.empty() ? "none" : llvm::join(missing, ", "), unexpected.empty() ? "none" : llvm::join(unexpected, ", "))
+                     .code("state_dict_keys"));
+  if (llvm::Error err = problems.take())
+    return err;
+  for (const Assignment &assignment : assignments)
+    assign(*assignment.module, assignment.entry, *assignment.value);
+  return llvm::Error::success();
+}
+
+llvm::Error saveStateDictFile(const GraphModule &model, llvm::StringRef path) {
+  StateDict state = getStateDict(model);
+  return writeSafetensorsFile(path, state.tensors, state.metadata);
+}
+
+llvm::Expected<StateDict> loadStateDictFile(llvm::StringRef path) {
+  auto file = SafetensorsFile::open(path);
+  if (!file)
+    return file.takeError();
+  auto tensors = file->readAll();
+  if (!tensors)
+    return tensors.takeError();
+  return StateDict{std::move(*tensors), file->getMetadata()};
+}
+
+} // namespace qfx

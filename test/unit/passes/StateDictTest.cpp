@@ -1,0 +1,95 @@
+// State dicts under PyTorch's keys: torch 2.13's own (test/golden/imported), saving, loading, sizes.
+#include "PassTest.h"
+#include "backends/runtime/Program.h"
+#include "ir/weights/Safetensors.h"
+#include "passes/StateDict.h"
+
+#include "llvm/Support/FileSystem.h"
+
+#include <algorithm>
+
+using namespace qfx;
+
+static std::string getFolder(const std::string &name) { return std::string(QFX_GOLDEN_DIR) + "/imported/" + name; }
+
+static std::vector<std::string> getKeys(const StateDict &state) {
+  std::vector<std::string> keys;
+  for (const auto &[key, tensor] : state.tensors)
+    keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+static Tensor runModel(const GraphModule &model, const std::string &folder) {
+  auto inputs = require(require(SafetensorsFile::open(folder + "/input.safetensors")).readAll());
+  auto program = require(Program::compile(model));
+  return require(program->run(inputs)).front().value.tensor;
+}
+
+/// Every tensor zero or one step away: what loading must put right.
+static void disturb(GraphModule &model) {
+  auto change = [](Module &module) {
+    for (const auto &[name, tensor] : Module::Named<Tensor>(module.getParameters()))
+      module.setParameter(name, Tensor::build(tensor.getDType(), tensor.getSizes(), [](MutableBytes) {}, tensor.getQuantizer()));
+    if (module.findAttribute("zero_point") && module.findAttribute("scale"))
+      module.setAttribute("scale", 123.0);
+  };
+  change(model.getRoot());
+  model.getRoot().forEachModule([&](const std::string &, const ModuleRef &module) { change(*module); });
+}
+
+TEST_CASE("the state dict of a converted model has PyTorch's keys and values", "[passes][state][golden]") {
+  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence"));
+  INFO(folder);
+  GraphModule model = require(loadModel(folder + "/converted.qfx"));
+  StateDict own = getStateDict(model), golden = require(loadStateDictFile(folder + "/state.safetensors"));
+  std::vector<std::string> keys = getKeys(own);
+  // QFX saves the output parameters of activation modules, which upstream 2.13 keeps for some classes only.
+  for (const std::string &key : getKeys(golden)) {
+    INFO(key);
+    REQUIRE(std::find(keys.begin(), keys.end(), key) != keys.end());
+    const Tensor &expected = *golden.find(key), &actual = *own.find(key);
+    REQUIRE(actual.getNumElements() == expected.getNumElements());
+    bool same = true;
+    for (int64_t i = 0; i < expected.getNumElements(); ++i)
+      same &= actual.getElementAsDouble(i) == expected.getElementAsDouble(i);
+    CHECK(same);
+  }
+}
+
+TEST_CASE("a model that loads PyTorch's state dict gives PyTorch's model's bits", "[passes][state][golden]") {
+  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence"));
+  INFO(folder);
+  GraphModule model = require(loadModel(folder + "/converted.qfx"));
+  Tensor expected = runModel(model, folder);
+  disturb(model);
+  CHECK_FALSE(runModel(model, folder).equals(expected));
+  CHECK(describe(loadStateDict(model, require(loadStateDictFile(folder + "/state.safetensors")))) == "");
+  CHECK(runModel(model, folder).equals(expected));
+}
+
+TEST_CASE("saved, reloaded, the same state", "[passes][state]") {
+  GraphModule model = require(loadModel(getFolder("Convolutions") + "/converted.qfx"));
+  llvm::SmallString<128> path;
+  REQUIRE_FALSE(llvm::sys::fs::createTemporaryFile("qfx-state", "safetensors", path));
+  CHECK(describe(saveStateDictFile(model, path)) == "");
+  StateDict before = getStateDict(model), after = require(loadStateDictFile(path));
+  llvm::sys::fs::remove(path);
+  CHECK(getKeys(before) == getKeys(after));
+  for (const auto &[key, tensor] : before.tensors)
+    CHECK(after.find(key)->equals(tensor));
+}
+
+TEST_CASE("a state dict of another model is refused whole", "[passes][state]") {
+  GraphModule model = parseModel("module fc : torch.nn.Linear(in_features=2, out_features=1)\n"
+                                 "parameter fc.weight : f32[1, 2] = [[1, 2]]\nparameter fc.bias : f32[1] = [3]\n"
+                                 "graph(%x : f32[1, 2]) {\n  %fc = call_module[fc](%x)\n  return %fc\n}\n");
+  StateDict state;
+  state.tensors.emplace_back("fc.weight", Tensor::of<float>(DType::Float32, {1, 2}, {5, 6}));
+  state.tensors.emplace_back("fc.extra", Tensor::of<float>(DType::Float32, {1}, {5}));
+  CHECK(describe(loadStateDict(model, state)) ==
+        "the state dict does not fit the model: missing 'fc.bias'; unexpected 'fc.extra' [state_dict_keys]");
+  CHECK(model.getRoot().findTensorAt("fc.weight")->getData<float>()[0] == 1);
+  state.tensors = {{"fc.weight", Tensor::of<float>(DType::Float32, {2, 1}, {5, 6})}, {"fc.bias", Tensor::of<float>(DType::Float32, {1}, {5})}};
+  CHECK(describe(loadStateDict(model, state)) == "state dict entry 'fc.weight' is f32[2, 1], the model has f32[1, 2] [state_dict_tensor]");
+}

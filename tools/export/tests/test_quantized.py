@@ -1,0 +1,167 @@
+"""Models that torch.ao.quantization prepared, trained or converted, in graph and eager mode: what is written of them."""
+import copy
+import os
+import sys
+import tempfile
+import unittest
+import warnings
+
+import torch
+from torch import nn
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+try:
+    from torch.ao import quantization as tq
+    from torch.ao.quantization import quantize_fx as fx
+except ImportError:
+    tq = None
+from safetensors.torch import load_file  # noqa: E402
+
+import qfx_export  # noqa: E402
+from qfx_export.modules import MODULE_ARGUMENTS  # noqa: E402
+from qfx_export.quantized import QUANTIZATION_CLASSES  # noqa: E402
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.relu, self.fc = nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Linear(2, 2)
+        self.weight = nn.Parameter(torch.randn(3, 2))
+
+    def forward(self, x):
+        x = self.relu(self.conv(x)).mean((2, 3))
+        return nn.functional.linear(self.fc(x), self.weight)
+
+
+class Stubs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.fc, self.dequant = tq.QuantStub(), nn.Linear(2, 2), tq.DeQuantStub()
+        self.sum = torch.ao.nn.quantized.FloatFunctional()
+        self.plus = torch.ao.nn.quantized.FloatFunctional()
+
+    def forward(self, x):
+        x = self.quant(x)
+        return self.dequant(self.plus.add_scalar(self.sum.add(self.fc(x), x), 2.0))
+
+
+def written(model, inputs):
+    """(text, tensors) of an export."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = os.path.join(folder, "m")
+        qfx_export.export(model, inputs, path, dynamic_batch=False)
+        with open(path + ".qfx") as file:
+            return file.read(), load_file(path + ".safetensors")
+
+
+@unittest.skipIf(tq is None, "upstream's quantization is gone")
+class QuantizedModelsTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        warnings.simplefilter("ignore")
+        torch.backends.quantized.engine = "x86"
+        self.inputs = (torch.randn(2, 1, 4, 4),)
+
+    def prepared(self):
+        model = fx.prepare_fx(Net().eval(), tq.get_default_qconfig_mapping("x86"), self.inputs)
+        model(*self.inputs)
+        return model
+
+    def test_prepared(self):
+        model = self.prepared()
+        text, tensors = written(model, self.inputs)
+        self.assertIn("module activation_post_process_0 : torch.ao.quantization.observer.HistogramObserver(reduce_range=True)", text)
+        self.assertIn("%activation_post_process_0 = call_module[activation_post_process_0](%x) scope(None)", text)
+        self.assertIn('"is_qat": False', text)
+        self.assertIn('"observed_node_names": ["conv", "fc", "linear", "mean"]', text)
+        self.assertTrue(torch.equal(tensors["activation_post_process_0.histogram"], model.activation_post_process_0.histogram))
+
+    def test_trained(self):
+        model = fx.prepare_qat_fx(Net().train(), tq.get_default_qat_qconfig_mapping("x86"), self.inputs).eval()
+        model(*self.inputs)
+        text, tensors = written(model, self.inputs)
+        self.assertIn("module conv : torch.ao.nn.intrinsic.qat.ConvReLU2d(", text)
+        self.assertIn("module conv.weight_fake_quant : torch.ao.quantization.fake_quantize.FusedMovingAvgObsFakeQuantize(", text)
+        self.assertTrue(torch.equal(tensors["fc.weight_fake_quant.scale"], model.fc.weight_fake_quant.scale))
+
+    def test_reference(self):
+        model = fx.convert_to_reference_fx(self.prepared())
+        text, tensors = written(model, self.inputs)
+        self.assertIn("module fc : torch.ao.nn.quantized.reference.Linear(in_features=2, out_features=2, "
+                      "weight_qscheme=torch.per_channel_affine, weight_dtype=torch.qint8, weight_quant_min=-128, weight_quant_max=127)", text)
+        self.assertTrue(torch.equal(tensors["fc.weight_scale"], model.fc.weight_scale))
+        self.assertNotIn("fc.weight_axis", tensors)
+
+    def test_converted_is_unpacked(self):
+        model = fx.convert_fx(self.prepared())
+        text, tensors = written(model, self.inputs)
+        self.assertIn("module _packed_weight_0 : torch.classes.quantized.LinearPackedParamsBase()", text)
+        self.assertIn("module conv : torch.ao.nn.intrinsic.quantized.ConvReLU2d(", text)
+        self.assertTrue(torch.equal(tensors["fc.weight"], model.fc.weight().int_repr()))
+        weight = torch.ops.quantized.linear_unpack(model._packed_weight_0)[0]
+        self.assertTrue(torch.equal(tensors["_packed_weight_0.weight"], weight.int_repr()))
+        self.assertTrue(torch.equal(tensors["_packed_weight_0.weight:scales"], weight.q_per_channel_scales()))
+
+    def test_state_dict(self):
+        model = fx.convert_fx(self.prepared())
+        tensors, metadata = qfx_export.flatten_state_dict(model.state_dict())
+        self.assertEqual(metadata["fc._packed_params.dtype"], "qint8")
+        self.assertTrue(torch.equal(tensors["fc._packed_params._packed_params.0"], model.fc.weight().int_repr()))
+        self.assertTrue(torch.equal(tensors["_packed_weight_0.0"], torch.ops.quantized.linear_unpack(model._packed_weight_0)[0].int_repr()))
+        self.assertEqual(float(tensors["conv.scale"]), float(torch.tensor(model.conv.scale)))
+        with self.assertRaises(qfx_export.ExportError):
+            qfx_export.flatten_state_dict({"a": object()})
+
+    def test_packed_convolution_in_a_state_dict(self):
+        weight = torch.quantize_per_tensor(torch.randn(4, 2, 3, 3), 0.1, 0, torch.qint8)
+        packed = torch.ops.quantized.conv2d_prepack(weight, None, [2, 1], [1, 0], [1, 1], 1)
+        tensors, _ = qfx_export.flatten_state_dict({"_packed_weight_0": packed})
+        self.assertEqual(tensors["_packed_weight_0.config"].tolist(), [2, 2, 1, 1, 0, 1, 1, 0, 0, 1, 0])
+
+    def test_eager(self):
+        model = Stubs().eval()
+        model.qconfig = tq.get_default_qconfig("x86")
+        inputs = (torch.randn(3, 2),)
+        text, _ = written(model, inputs)
+        self.assertIn('%add = call_function[torch.add](%fc, %quant) meta {"functional": "sum"}', text)
+        self.assertIn('%add_1 = call_function[torch.add](%sum_activation_post_process, 2.0) meta {"functional": "plus"}', text)
+        self.assertIn("module plus : torch.ao.nn.quantized.FloatFunctional()", text)
+        self.assertIn('meta eager_qconfigs = {"qconfigs": [{"activation": {"class": "HistogramObserver", "reduce_range": True}', text)
+        prepared = tq.prepare(model)
+        prepared(*inputs)
+        text, tensors = written(prepared, inputs)
+        self.assertIn("%fc_activation_post_process = call_module[fc.activation_post_process](%fc)", text)
+        self.assertIn("sum.activation_post_process.histogram", tensors)
+        text, tensors = written(tq.convert(prepared), inputs)
+        self.assertIn("module quant : torch.ao.nn.quantized.Quantize()", text)
+        self.assertIn("call_function[torch.ops.quantized.add](%fc, %quant, scale=", text)
+        self.assertIn("call_function[torch.ops.quantized.add_scalar](%sum_activation_post_process, 2.0)", text)
+        self.assertIn("sum.scale", tensors)
+        self.assertFalse(any("add" in vars(module) for module in model.modules()), "tracing leaves the methods alone")
+
+    def test_other_hooks_are_still_refused(self):
+        model = nn.Sequential(nn.Linear(2, 2))
+        model[0].register_forward_hook(lambda *_: None)
+        with self.assertRaises(qfx_export.ExportError):
+            written(model, (torch.randn(1, 2),))
+
+    def test_observers_with_arguments_of_their_own(self):
+        mapping = tq.QConfigMapping().set_global(tq.QConfig(
+            activation=tq.MovingAverageMinMaxObserver.with_args(averaging_constant=0.5, quant_min=3, quant_max=120, eps=2 ** -12),
+            weight=tq.default_weight_observer))
+        model = fx.prepare_fx(Net().eval(), mapping, self.inputs)
+        text, _ = written(model, self.inputs)
+        self.assertIn("MovingAverageMinMaxObserver(averaging_constant=0.5, quant_min=3, quant_max=120, eps=0.000244140625)", text)
+        self.assertIn('"module_name": []', text)
+
+    def test_every_row_is_in_the_module_table(self):
+        self.assertLessEqual(set(QUANTIZATION_CLASSES), set(MODULE_ARGUMENTS))
+        for name in QUANTIZATION_CLASSES:
+            module, _, cls = name.rpartition(".")
+            with self.subTest(name):
+                self.assertTrue(hasattr(__import__(module, fromlist=[cls]), cls))
+
+
+if __name__ == "__main__":
+    unittest.main()
