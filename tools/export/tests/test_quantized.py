@@ -148,11 +148,11 @@ class QuantizedModelsTest(unittest.TestCase):
 
     def test_observers_with_arguments_of_their_own(self):
         mapping = tq.QConfigMapping().set_global(tq.QConfig(
-            activation=tq.MovingAverageMinMaxObserver.with_args(averaging_constant=0.5, quant_min=3, quant_max=120, eps=2 ** -12),
+            activation=tq.MovingAverageMinMaxObserver.with_args(averaging_constant=0.5, quant_min=0, quant_max=120, eps=2 ** -12),
             weight=tq.default_weight_observer))
         model = fx.prepare_fx(Net().eval(), mapping, self.inputs)
         text, _ = written(model, self.inputs)
-        self.assertIn("MovingAverageMinMaxObserver(averaging_constant=0.5, quant_min=3, quant_max=120, eps=0.000244140625)", text)
+        self.assertIn("MovingAverageMinMaxObserver(averaging_constant=0.5, quant_min=0, quant_max=120, eps=0.000244140625)", text)
         self.assertIn('"module_name": []', text)
 
     def test_every_row_is_in_the_module_table(self):

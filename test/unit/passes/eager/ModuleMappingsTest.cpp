@@ -73,7 +73,7 @@ TEST_CASE("twins of single classes and functions", "[passes][eager]") {
   CHECK(getError(getQuantizedOperator("torch.nn.functional.conv2d")).find("[mapping_operator]") != std::string::npos);
 }
 
-TEST_CASE("mappings are copies; older homes of a class are the same class", "[passes][eager]") {
+TEST_CASE("mappings are copies and know older homes of a class", "[passes][eager]") {
   ModuleMapping mapping = getDefaultStaticQuantModuleMappings();
   mapping.set("torch.nn.Linear", "my.Linear");
   CHECK(*mapping.find("torch.nn.Linear") == "my.Linear");
