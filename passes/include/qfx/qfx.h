@@ -11,6 +11,7 @@
 #include "ir/verify/Verifier.h"
 #include "ir/weights/InputSet.h"
 #include "passes/FxUtils.h"
+#include "passes/ModelUtils.h"
 #include "passes/PassManager.h"
 #include "passes/QuantizeFx.h"
 #include "passes/StateDict.h"

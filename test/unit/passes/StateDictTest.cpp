@@ -3,6 +3,7 @@
 #include "backends/runtime/Program.h"
 #include "ir/weights/Safetensors.h"
 #include "passes/StateDict.h"
+#include "passes/eager/Eager.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -92,4 +93,37 @@ TEST_CASE("a state dict of another model is refused whole", "[passes][state]") {
   CHECK(model.getRoot().findTensorAt("fc.weight")->getData<float>()[0] == 1);
   state.tensors = {{"fc.weight", Tensor::of<float>(DType::Float32, {2, 1}, {5, 6})}, {"fc.bias", Tensor::of<float>(DType::Float32, {1}, {5})}};
   CHECK(describe(loadStateDict(model, state)) == "state dict entry 'fc.weight' is f32[2, 1], the model has f32[1, 2] [state_dict_tensor]");
+}
+
+TEST_CASE("a quantized model reloaded from disk gives the same bits and is a quarter of the float one", "[passes][state]") {
+  GraphModule model = parseModel("module fc : torch.nn.Linear(in_features=512, out_features=512, bias=False)\n"
+                                 "parameter fc.weight : f32[512, 512] = random(seed=3)\n"
+                                 "graph(%x : f32[2, 512]) {\n  %fc = call_module[fc](%x)\n  return %fc\n}\n");
+  llvm::SmallString<128> folder;
+  REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("qfx-size", folder));
+  std::string floatPath = (folder + "/float.qfx").str(), quantizedPath = (folder + "/int8.qfx").str();
+  REQUIRE(describe(saveModel(model, floatPath)) == "");
+  TestContext context("native");
+  GraphModule quantized =
+      require(quantizeDynamicEager(model.clone(), require(getDefaultDynamicSpec(DType::QInt8)), std::nullopt, context.context));
+  REQUIRE(describe(saveModel(quantized, quantizedPath)) == "");
+  auto sizeOf = [&](const char *name) {
+    uint64_t size = 0;
+    REQUIRE_FALSE(llvm::sys::fs::file_size(folder + name, size));
+    return static_cast<double>(size);
+  };
+  double factor = sizeOf("/float.safetensors") / sizeOf("/int8.safetensors");
+  CHECK(factor > 3.9);
+  CHECK(factor < 4.1);
+  NamedTensors inputs = {{"x", Tensor::build(DType::Float32, {2, 512}, [](MutableBytes bytes) {
+                            auto *values = reinterpret_cast<float *>(bytes.data());
+                            for (int i = 0; i < 1024; ++i)
+                              values[i] = static_cast<float>(i % 37) - 18;
+                          })}};
+  auto runOn = [&](const GraphModule &any) {
+    auto program = require(Program::compile(any));
+    return require(program->run(inputs)).front().value.tensor;
+  };
+  CHECK(runOn(quantized).equals(runOn(require(loadModel(quantizedPath)))));
+  llvm::sys::fs::remove_directories(folder);
 }
