@@ -141,7 +141,11 @@ static Tensor getValue(const Module &module, const Entry &entry) {
   case Entry::Kind::Buffer:
     break;
   }
-  return module.getTensor(entry.member);
+  const Tensor &tensor = module.getTensor(entry.member);
+  if (getLayout(module) != Layout::PackedObject || tensor.getRank() != 3)
+    return tensor;
+  llvm::ArrayRef<int64_t> sizes = tensor.getSizes(); // a 1-D convolution packs as a 2-D one
+  return tensor.reshaped({sizes[0], sizes[1], 1, sizes[2]});
 }
 
 /// Calls visit(path, module) for the root and every module below it.
@@ -175,8 +179,8 @@ static llvm::Error checkTensor(llvm::StringRef key, const Tensor &given, const T
 
 static void assign(Module &module, const Entry &entry, const Tensor &value) {
   switch (entry.kind) {
-  case Entry::Kind::Parameter:
-    return module.setParameter(entry.member, value);
+  case Entry::Kind::Parameter: // the weight of a 1-D convolution comes as that of a 2-D one
+    return module.setParameter(entry.member, value.reshaped(module.getTensor(entry.member).getSizes()));
   case Entry::Kind::Buffer:
     return module.setBuffer(entry.member, value);
   case Entry::Kind::Scale:

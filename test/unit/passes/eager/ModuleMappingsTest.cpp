@@ -68,7 +68,7 @@ TEST_CASE("twins of single classes and functions", "[passes][eager]") {
   CHECK(require(getStaticQuantModuleClass("torch.nn.Linear", ModuleMapping({{"torch.nn.Linear", "my.Linear"}}))) == "my.Linear");
   CHECK(require(getDynamicQuantModuleClass("torch.nn.LSTM")) == "torch.ao.nn.quantized.dynamic.LSTM");
   CHECK(getError(getStaticQuantModuleClass("torch.nn.Conv2D")) ==
-        "the module class 'torch.nn.Conv2D' has no quantized module class; did you mean 'torch.nn.Conv1d'? [mapping_class]");
+        "the module class 'torch.nn.Conv2D' has no quantized module class; did you mean 'torch.nn.Conv2d'? [mapping_class]");
   CHECK(require(getQuantizedOperator("torch.nn.functional.elu"))->text == "torch.ops.quantized.elu");
   CHECK(getError(getQuantizedOperator("torch.nn.functional.conv2d")).find("[mapping_operator]") != std::string::npos);
 }
