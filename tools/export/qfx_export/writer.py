@@ -38,6 +38,7 @@ class ModelWriter:
         self.tensors: Dict[str, torch.Tensor] = {}
         self.metadata: Dict[str, str] = {}
         self.tensor_paths: Dict[Any, str] = {}
+        self.kept: List[torch.Tensor] = []  # unpacked tensors live here: identities are addresses
         self.module_paths: Dict[int, str] = {}
         self.declared: Set[str] = set()
         self.module_lines: List[str] = []
@@ -138,6 +139,7 @@ class ModelWriter:
             raise ExportError("'%s' has no shape yet; run the model once before the export" % path)
         if tensor.device.type == "meta":
             raise ExportError("'%s' is on the meta device: it has no data; load the weights before the export" % path)
+        self.kept.append(tensor)
         first = self.tensor_paths.setdefault(_identity(tensor), path)
         if first != path:
             self.tensor_lines.append("%s %s = %s" % (kind, path, first))

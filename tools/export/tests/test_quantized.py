@@ -140,6 +140,12 @@ class QuantizedModelsTest(unittest.TestCase):
         self.assertIn("sum.scale", tensors)
         self.assertFalse(any("add" in vars(module) for module in model.modules()), "tracing leaves the methods alone")
 
+    def test_unpacked_weights_are_not_taken_for_one_another(self):
+        model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(6)])
+        text, tensors = written(tq.quantize_dynamic(model), (torch.randn(1, 4),))
+        self.assertNotIn("weight =", text)
+        self.assertEqual(sum(name.endswith(".weight") for name in tensors), 6)
+
     def test_other_hooks_are_still_refused(self):
         model = nn.Sequential(nn.Linear(2, 2))
         model[0].register_forward_hook(lambda *_: None)
