@@ -112,6 +112,8 @@ TEST_CASE("users, weights and biases", "[passes][utils]") {
 }
 
 TEST_CASE("classes of custom module mappings", "[passes][utils]") {
-  ModuleMapping fixed({{"my.A", "my.ObservedA"}, {"my.B", "my.ObservedB"}}), dynamic({{"my.B", "my.DynamicB"}});
+  ModuleMapping fixed, dynamic;
+  fixed.set("my.A", "my.ObservedA").set("my.B", "my.ObservedB");
+  dynamic.set("my.B", "my.DynamicB");
   CHECK(getCustomModuleClassKeys({fixed, dynamic}) == ModuleClassList{"my.A", "my.B"});
 }

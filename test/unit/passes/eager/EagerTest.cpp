@@ -163,7 +163,8 @@ TEST_CASE("swap_module leaves alone what has no qconfig or no twin", "[passes][e
   qconfigs.set(relu, getQConfig("default_dynamic_qconfig"));
   CHECK(require(swapModule(relu, qconfigs, options)) == relu);
   CHECK(require(swapModule(fc, qconfigs, options))->getClassName() == "torch.ao.nn.quantized.dynamic.Linear");
-  ModuleMapping wrong({{"torch.nn.Linear", "torch.ao.nn.quantized.Conv2d"}});
+  ModuleMapping wrong;
+  wrong.set("torch.nn.Linear", "torch.ao.nn.quantized.Conv2d");
   CHECK(getError(swapModule(fc, qconfigs, {wrong, none})) ==
         "'torch.ao.nn.quantized.Conv2d' cannot be made from 'torch.nn.Linear': it has no 'in_channels' [eager_swap]");
 }

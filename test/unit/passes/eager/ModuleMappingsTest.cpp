@@ -65,7 +65,7 @@ TEST_CASE("default module mappings equal PyTorch's", "[passes][eager][golden]") 
 TEST_CASE("twins of single classes and functions", "[passes][eager]") {
   CHECK(require(getStaticQuantModuleClass("torch.nn.Linear")) == "torch.ao.nn.quantized.Linear");
   CHECK(require(getStaticQuantModuleClass("torch.nn.Linear", {}, /*isReference=*/true)) == "torch.ao.nn.quantized.reference.Linear");
-  CHECK(require(getStaticQuantModuleClass("torch.nn.Linear", ModuleMapping({{"torch.nn.Linear", "my.Linear"}}))) == "my.Linear");
+  CHECK(require(getStaticQuantModuleClass("torch.nn.Linear", ModuleMapping().set("torch.nn.Linear", "my.Linear"))) == "my.Linear");
   CHECK(require(getDynamicQuantModuleClass("torch.nn.LSTM")) == "torch.ao.nn.quantized.dynamic.LSTM");
   CHECK(getError(getStaticQuantModuleClass("torch.nn.Conv2D")) ==
         "the module class 'torch.nn.Conv2D' has no quantized module class; did you mean 'torch.nn.Conv2d'? [mapping_class]");
