@@ -34,6 +34,9 @@ static llvm::Error refuse(const Module &module, const TargetInfo &target, const 
 static llvm::Expected<ModuleRef> makeTwin(const Module &module, const Module &root, const TargetInfo &target) {
   ModuleRef made = makeModuleFrom(target, root);
   made->setTraining(module.isTraining());
+  for (const ModuleTensor &tensor : getModuleTensors(*made)) // recurrent layers: as many as there are layers and directions
+    if (const Tensor *own = tensor.isBuffer || made->findTensor(tensor.name) ? nullptr : root.findTensor(tensor.name))
+      made->setParameter(tensor.name, *own);
   for (const SlotInfo &slot : target.getSignature().getSlots()) {
     if (slot.isOptional || made->findAttribute(slot.name))
       continue;

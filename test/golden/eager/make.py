@@ -6,7 +6,7 @@
           input.safetensors               what expected.safetensors belongs to
           expected.safetensors            per DeQuantize module, in order of calls: `<i>.codes` (u8 or i8), `<i>.scale`, `<i>.zero_point`;
                                           `output`, the float result
-Dynamic/  the same with `output` only; `<path>.weight` are the integer weights
+Dynamic*/, Recurrent*/  the same with `output` only; `<path>.<weight>` are the integer (or float16) weights of each layer
 Activation ranges stay below 128 (reduce_range) where integers are multiplied, so that PyTorch's own kernels do not saturate on a CPU without
 VNNI (operators 25.3).
 """
@@ -116,16 +116,22 @@ def make_static(cls):
     })
 
 
-def make_dynamic(dtype, name):
+def weights_of(module):
+    """Unpacked weights of a dynamic module by name."""
+    return module.get_weight() if hasattr(module, "get_weight") else {"weight": module.weight()}
+
+
+def make_dynamic(cls, dtype, name):
     os.makedirs(os.path.join(HERE, name), exist_ok=True)
-    model = models.build(models.Dynamic, SEED)
-    inputs = models.batches(models.Dynamic, 1, SEED + 2)
+    model = models.build(cls, SEED)
+    inputs = models.batches(cls, 1, SEED + 2)
     qfx_export.export(model, inputs[0], os.path.join(HERE, name, "model"), dynamic_batch=False)
     quantized = tq.quantize_dynamic(model, dtype=dtype)
     tensors = {"output": quantized(*inputs[0]).detach()}
-    for path in ("fc1", "fc2"):
-        weight = quantized.get_submodule(path).weight()
-        tensors[path + ".weight"] = weight.int_repr() if weight.is_quantized else weight
+    for path, module in quantized.named_children():
+        if ".dynamic." in type(module).__module__:
+            for key, weight in weights_of(module).items():
+                tensors["%s.%s" % (path, key)] = (weight.int_repr() if weight.is_quantized else weight).contiguous()
     write(name, {
         "input.safetensors": safetensors_bytes(named(name, inputs), {}),
         "expected.safetensors": safetensors_bytes(tensors, {}),
@@ -141,9 +147,10 @@ def main():
     for cls in models.MODELS:
         if not wanted or cls.__name__ in wanted:
             make_static(cls)
-    for dtype, name in ((torch.qint8, "DynamicInt8"), (torch.float16, "DynamicFloat16")):
+    for cls, dtype, name in ((models.Dynamic, torch.qint8, "DynamicInt8"), (models.Dynamic, torch.float16, "DynamicFloat16"),
+                             (models.Recurrent, torch.qint8, "RecurrentInt8"), (models.Recurrent, torch.float16, "RecurrentFloat16")):
         if not wanted or name in wanted:
-            make_dynamic(dtype, name)
+            make_dynamic(cls, dtype, name)
 
 
 if __name__ == "__main__":

@@ -273,6 +273,23 @@ class Dynamic(nn.Module):
         return self.fc2(self.relu(self.fc1(x)))
 
 
+class Recurrent(nn.Module):
+    """quantize_dynamic of recurrent layers and cells."""
+
+    inputs = [(5, 2, 6)]
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(6, 8, num_layers=2, bidirectional=True)
+        self.gru = nn.GRU(16, 8)
+        self.cell = nn.LSTMCell(8, 8)
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = self.gru(self.lstm(x)[0])[0]
+        return self.fc(self.cell(x[0])[0])
+
+
 def build(cls, seed):
     """A model with weights of its seed, in eval mode; statistics and affine parameters of normalizations are not the trivial ones."""
     torch.manual_seed(seed)

@@ -37,6 +37,8 @@ def add_tensor(entries: Dict[str, torch.Tensor], metadata: Dict[str, str], key: 
         entries[key + ":scales"] = tensor.q_per_channel_scales().to(torch.float64).contiguous().clone()
         entries[key + ":zero_points"] = zero_points.to(torch.float32 if is_float else torch.int64).contiguous().clone()
         description += " axis=%d" % tensor.q_per_channel_axis()
+    if tensor.dtype in (torch.quint4x2, torch.quint2x4):  # packed bytes in a row
+        description += " shape=" + "x".join(str(size) for size in tensor.shape)
     entries[key] = tensor.int_repr().contiguous().clone()
     metadata[key] = description
 

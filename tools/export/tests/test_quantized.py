@@ -146,6 +146,29 @@ class QuantizedModelsTest(unittest.TestCase):
         self.assertNotIn("weight =", text)
         self.assertEqual(sum(name.endswith(".weight") for name in tensors), 6)
 
+    def test_dynamic_and_weight_only(self):
+        class Recurrent(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lstm, self.cell = nn.LSTM(3, 4, num_layers=2, bidirectional=True), nn.GRUCell(8, 4)
+
+            def forward(self, x):
+                return self.cell(self.lstm(x)[0][0])
+
+        model = tq.quantize_dynamic(Recurrent().eval())
+        text, tensors = written(model, (torch.randn(5, 2, 3),))
+        self.assertIn("module lstm : torch.ao.nn.quantized.dynamic.LSTM(input_size=3, hidden_size=4, num_layers=2, bidirectional=True)", text)
+        for name, weight in model.lstm.get_weight().items():
+            self.assertTrue(torch.equal(tensors["lstm." + name], weight.int_repr()), name)
+        for name, bias in model.cell.get_bias().items():
+            self.assertTrue(torch.equal(tensors["cell." + name], bias), name)
+        text, tensors = written(tq.quantize_dynamic(Recurrent().eval(), dtype=torch.float16), (torch.randn(5, 2, 3),))
+        self.assertEqual(tensors["lstm.weight_ih_l1_reverse"].dtype, torch.float16)
+        bag = nn.Sequential(nn.EmbeddingBag(10, 8, mode="sum"))
+        text, tensors = written(tq.quantize_dynamic(bag, dtype=torch.quint4x2), (torch.randint(10, (3, 4)),))
+        self.assertIn("torch.ao.nn.quantized.EmbeddingBag(num_embeddings=10, embedding_dim=8, dtype=torch.quint4x2)", text)
+        self.assertEqual(tensors["0.weight"].numel(), 40)
+
     def test_other_hooks_are_still_refused(self):
         model = nn.Sequential(nn.Linear(2, 2))
         model[0].register_forward_hook(lambda *_: None)
