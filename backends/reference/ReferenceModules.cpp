@@ -1,4 +1,5 @@
 // Reference quantized modules (operators 21): the float operator on a weight quantized and dequantized once.
+#include "backends/native/WeightOnlyLinear.h"
 #include "backends/observe/Observer.h"
 #include "backends/reference/FloatConv.h"
 #include "backends/reference/FloatLinear.h"
@@ -49,6 +50,11 @@ llvm::Expected<Tensor> getReferenceWeight(BindContext &context, llvm::StringRef 
 }
 
 llvm::Expected<RuntimeValue> bindReferenceLinear(BindContext &context) {
+  llvm::Expected<View> stored = context.getTensor("weight");
+  if (!stored)
+    return stored.takeError();
+  if (stored->getDType() == DType::Int8 || stored->getDType() == DType::UInt8)
+    return emitWeightOnlyLinear(context);
   llvm::Expected<View> input = getFloatTensor(context, "input");
   if (!input)
     return input.takeError();

@@ -211,6 +211,28 @@ def hand_cases():
             if name != "RNN":
                 cases.append(module(prefix + name, layer, tensors(suffix), [t("f32", 5, 2, 3)], None))
             cases.append(module(prefix + name + "Cell", layer, tensors(""), [t("f32", 2, 3)], None if name == "LSTM" else cell))
+    sequence = t("f32", 5, 2, 3)
+    for name in ("quantizable", "quantized"):
+        cases.append(module("torch.ao.nn.%s.LSTM" % name, layer, {}, [sequence], None))
+    cases.append(module("torch.ao.nn.quantizable.LSTMCell", dict(input_dim=3, hidden_dim=4), {}, [t("f32", 2, 3)], None))
+    cases.append(module("qfx.nn.WeightOnlyLinear", dict(linear, bits=4, group_size=4), {"weight": t("u8", 5, 3), "bias": bias, "weight_scale": t("f32", 5, 2)}, [x], y))
+    cases.append(function("aten._weight_int8pack_mm.default", [x, t("i8", 5, 6), t("f32", 5)], y))
+    weights = [t("f32", 16, 3), t("f32", 16, 4), t("f32", 16), t("f32", 16)]
+    states = [t("f32", 1, 2, 4), t("f32", 1, 2, 4)]
+    flags = [True, 1, {"float": 0.0}, False, False, False]
+    cases.append(function("aten.lstm.input", [sequence, states, weights] + flags, None))
+    shrink = lambda gates: [t("f32", gates, 3), t("f32", gates, 4), t("f32", gates), t("f32", gates)]
+    for text, gates in (("aten.gru.input", 12), ("aten.rnn_tanh.input", 4), ("aten.rnn_relu.input", 4)):
+        cases.append(function(text, [sequence, states[0], shrink(gates)] + flags, None))
+    cases.append(function("aten.lstm_cell.default", [t("f32", 2, 3), [cell, cell]] + shrink(16), None))
+    for text, gates in (("aten.gru_cell.default", 12), ("aten.rnn_tanh_cell.default", 4), ("aten.rnn_relu_cell.default", 4)):
+        cases.append(function(text, [t("f32", 2, 3), cell] + shrink(gates), cell))
+    for text, gates in (("lstm", 16), ("gru", 12), ("rnn_tanh", 4), ("rnn_relu", 4)):
+        packs = [{"call": "torch.ops.quantized.linear_prepack", "args": [t("qint8", gates, width, q=[0.1, 0]), t("f32", gates)], "kwargs": {}}
+                 for width in (3, 4)]
+        state = [cell, cell] if text == "lstm" else cell
+        cases.append(function("torch.ops.quantized.quantized_%s_cell_dynamic" % text, [t("f32", 2, 3), state] + packs + [t("f32", gates)] * 2,
+                              None if text == "lstm" else cell))
     cases.append(module("torch.ao.nn.quantized.Quantize", {}, {"scale": t("f32", 1), "zero_point": t("i64", 1)}, [x], t("quint8", 4, 6)))
     cases.append(module("torch.ao.nn.quantized.DeQuantize", {}, {}, [qx], x))
     cases.append(function("torch.quantize_per_channel", [x, t("f32", 6), t("i64", 6), 1, {"dtype": "qint8"}], t("qint8", 4, 6)))
