@@ -1,4 +1,5 @@
 // Float recurrent layers and cells, and their reference modules with quantized weights.
+#include "backends/reference/Decomposition.h"
 #include "backends/reference/FloatProduct.h"
 #include "backends/reference/RecurrentLayer.h"
 #include "backends/reference/ReferenceModules.h"
@@ -50,7 +51,15 @@ static llvm::Expected<RuntimeValue> emitReference(BindContext &context, kernels:
       });
 }
 
+/// Does the called module leave the work to children?
+static bool isDecomposed(BindContext &context) {
+  const Module *module = context.getCall().module;
+  return module && !module->findTensor("weight_ih") && !module->findTensor("weight_ih_l0");
+}
+
 llvm::Expected<RuntimeValue> bindLstm(BindContext &context) {
+  if (isDecomposed(context))
+    return bindDecomposedLstm(context);
   return emitFloat(context, kernels::CellKind::Lstm, emitRecurrentLayer);
 }
 llvm::Expected<RuntimeValue> bindGru(BindContext &context) {
@@ -58,6 +67,8 @@ llvm::Expected<RuntimeValue> bindGru(BindContext &context) {
 }
 llvm::Expected<RuntimeValue> bindRnn(BindContext &context) { return emitFloatRnn(context, emitRecurrentLayer); }
 llvm::Expected<RuntimeValue> bindLstmCell(BindContext &context) {
+  if (isDecomposed(context))
+    return bindDecomposedLstmCell(context);
   return emitFloat(context, kernels::CellKind::Lstm, emitRecurrentCell);
 }
 llvm::Expected<RuntimeValue> bindGruCell(BindContext &context) {

@@ -8,10 +8,13 @@
 #include "ir/Ops.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace qfx::runtime {
 
@@ -268,7 +271,8 @@ llvm::Error PlanBuilder::bindOutput(const Node &node) {
 }
 
 llvm::Error PlanBuilder::bindNode(const Node &node) {
-  current = &node;
+  if (!isInline)
+    current = &node;
   auto constant = cache.constants.find(&node);
   if (constant != cache.constants.end()) {
     values[&node] = constant->second;
@@ -291,6 +295,47 @@ llvm::Error PlanBuilder::bindNode(const Node &node) {
     cache.constants[&node] = *value;
   values[&node] = std::move(*value);
   return llvm::Error::success();
+}
+
+/// The type of a value that is known while binding.
+static ValueType getValueType(const RuntimeValue &value) {
+  switch (value.kind) {
+  case RuntimeValue::Kind::Tensor:
+    return value.view.type;
+  case RuntimeValue::Kind::Host:
+    return ValueType::host(value.host);
+  case RuntimeValue::Kind::Sequence: {
+    std::vector<ValueType> elements;
+    for (const RuntimeValue &element : value.elements)
+      elements.push_back(getValueType(element));
+    return ValueType::sequence(Argument::Kind::Tuple, std::move(elements));
+  }
+  default:
+    return ValueType();
+  }
+}
+
+llvm::Expected<RuntimeValue> PlanBuilder::bindInline(const Graph &graph, llvm::ArrayRef<RuntimeValue> inputs) {
+  const bool wasInline = std::exchange(isInline, true);
+  auto leave = llvm::make_scope_exit([&] { isInline = wasInline; });
+  auto lookup = [&](const Node *node) { return types.lookup(node); };
+  size_t numInputs = 0;
+  for (const Node &node : graph.nodes()) {
+    if (node.is(Opcode::Placeholder)) {
+      types[&node] = getValueType(inputs[numInputs]);
+      values[&node] = inputs[numInputs++];
+      continue;
+    }
+    if (node.is(Opcode::Output))
+      return evaluate(node.getArg(0));
+    llvm::Expected<ValueType> type = inferNode(model, node, lookup);
+    if (!type)
+      return type.takeError();
+    types[&node] = std::move(*type);
+    if (llvm::Error err = bindNode(node))
+      return err;
+  }
+  llvm_unreachable("a graph has an output");
 }
 
 void PlanBuilder::resolveInPlace() {

@@ -58,6 +58,9 @@ public:
   ClampRange absorbClamp(const Node &node, DType dtype);
   std::shared_ptr<void> &getCacheEntry(const void *key, llvm::StringRef tag);
   std::shared_ptr<std::byte> allocatePacked(int64_t sizeBytes);
+  /// Binds the nodes of a graph that stands for one node of the model, whose modules and tensors it reads; `inputs` are the
+  /// values of its placeholders.  \param graph  lives as long as the program (getCacheEntry). \returns its output's value.
+  llvm::Expected<RuntimeValue> bindInline(const Graph &graph, llvm::ArrayRef<RuntimeValue> inputs);
   int getThreads() const { return options.threads; }
   bool observes() const { return options.observe; }
   bool usesStageQ() const { return options.stageQ; } ///< qnnpack's output stage (operators 3.7)
@@ -83,6 +86,7 @@ private:
   BuildOptions options;
   std::unique_ptr<Plan> plan;
   const Node *current = nullptr;
+  bool isInline = false; ///< binding a graph that stands for `current`
   TypeMap types;
   llvm::DenseMap<const Node *, RuntimeValue> values;
   llvm::DenseSet<const Node *> absorbed; ///< nodes whose value is their input's

@@ -1,5 +1,6 @@
 // Rules of recurrent layers and cells (operators 11.4).
 #include "ir/infer/RecurrentDetail.h"
+#include "ir/Module.h"
 
 namespace qfx {
 
@@ -119,8 +120,16 @@ static ValueType makeTuple(std::vector<ValueType> elements) {
   return ValueType::sequence(Argument::Kind::Tuple, std::move(elements));
 }
 
+/// Is the called module one of these classes, whose children do the work?
+static bool isDecomposed(const InferContext &context, llvm::StringRef observed, llvm::StringRef quantized) {
+  const Module *module = context.getCall().module;
+  return module && (module->getClassName() == observed || module->getClassName() == quantized);
+}
+
 /// (output, (h, c)), or (output, h, c) of the ATen spelling.
 llvm::Expected<ValueType> inferLstm(const InferContext &context) {
+  if (isDecomposed(context, "torch.ao.nn.quantizable.LSTM", "torch.ao.nn.quantized.LSTM"))
+    return inferDecomposedLstm(context);
   QFX_TRY(types, inferRecurrentTypes(context, /*takesCodes=*/false));
   if (llvm::Error err = checkInitialStates(context, types.hidden, &types.cell))
     return err;
@@ -181,6 +190,8 @@ llvm::Expected<ValueType> inferCell(const InferContext &context) {
 
 /// (h, c).
 llvm::Expected<ValueType> inferLstmCell(const InferContext &context) {
+  if (isDecomposed(context, "torch.ao.nn.quantizable.LSTMCell", ""))
+    return inferDecomposedLstmCell(context);
   QFX_TRY(state, inferState(context, /*hasCell=*/true));
   return makeTuple({state, state});
 }

@@ -20,6 +20,10 @@ llvm::Expected<RecurrentTypes> inferRecurrentTypes(const InferContext &context, 
 /// last states.
 llvm::Error checkInitialStates(const InferContext &context, const TensorType &hidden, const TensorType *cell);
 
+/// Types of a decomposed LSTM and its cell, whose children hold weights and output parameters.
+llvm::Expected<ValueType> inferDecomposedLstm(const InferContext &context);
+llvm::Expected<ValueType> inferDecomposedLstmCell(const InferContext &context);
+
 } // namespace qfx
 
 #endif // IR_INFER_RECURRENTDETAIL_H

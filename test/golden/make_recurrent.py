@@ -253,6 +253,31 @@ def reference_case(name, kind, features, hidden, shape, per_channel, seed, **opt
     case.finish(text, module.eval()(*arguments))
 
 
+def aten_case(name, kind, features, hidden, shape, layers, bidirectional, seed):
+    """The ATen spelling, as torch.export records it: weights as a list, results flat."""
+    module = getattr(nn, kind)(features, hidden, num_layers=layers, bidirectional=bidirectional).eval()
+    case = Case(name, "torch.nn.Identity", "", seed)
+    case.lines = ["qfx 1"]
+    state_dict = {}
+    for key, value in module.state_dict().items():
+        line = len(case.lines)
+        state_dict[key] = case.float_weight(key, tuple(value.shape))
+        case.lines[line] = case.lines[line].replace("parameter m.", "parameter ")
+    module.load_state_dict(state_dict)
+    text, arguments = layer_inputs(case, kind, features, hidden, layers, 2 if bidirectional else 1, False, shape, True, hidden)
+    target = {"LSTM": "aten.lstm.input", "GRU": "aten.gru.input", "RNN": "aten.rnn_tanh.input"}[kind]
+    result = module(*arguments)
+    if kind == "LSTM":
+        text, result = text.replace("(%h, %c)", "[%h, %c]"), (result[0],) + result[1]
+    case.finish(text, result)
+    entry = cases[-1]
+    names = list(state_dict)
+    body = ["  %%%s = get_attr[%s]()" % (key, key) for key in names]
+    body.append("  %%r = call_function[%s](%s, [%s], True, %d, 0.0, False, %s, False)"
+                % (target, text, ", ".join("%" + key for key in names), layers, bidirectional))
+    entry["text"] = entry["text"].replace("  %%r = call_module[m](%s)" % text, "\n".join(body))
+
+
 def projected_layer(name, features, hidden, proj_size, shape=(4, 3), bidirectional=False, seed=0):
     """A dynamic LSTM with projection (known_traps B103): PyTorch has none, so its linear_dynamic is called step by step."""
     case = Case(name, "torch.ao.nn.quantized.dynamic.LSTM",
@@ -333,6 +358,9 @@ def write_cases():
             seed += 100
             reference_case("reference_%s_%d_%d" % (kind.lower(), number, per_channel), kind, 4, 6, 3 if "Cell" in kind else (4, 3),
                            per_channel, seed, **options)
+    for kind in ("LSTM", "GRU", "RNN"):
+        seed += 100
+        aten_case("aten_" + kind.lower(), kind, 4, 6, (3, 2), 2, True, seed)
     projected_layer("projected", 4, 6, 3, seed=seed + 100)
     projected_layer("projected_both", 4, 6, 3, bidirectional=True, seed=seed + 200)
 
