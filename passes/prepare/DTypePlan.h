@@ -4,6 +4,7 @@
 
 #include "passes/config/Matcher.h"
 #include "passes/config/QConfigResolver.h"
+#include "passes/prepare/SupportFailure.h"
 #include "passes/prepare/TensorArguments.h"
 
 #include <optional>
@@ -31,6 +32,8 @@ struct NodeDTypes {
 struct QuantMatch {
   Match match;
   ObservationType observation = ObservationType::OutputUseDifferentObserverAsInput;
+  bool isSupported = true;              ///< some dtype config fits (decide)
+  std::vector<SupportFailure> refusals; ///< of the dtype configs tried before the one that fits, of all if none does
 };
 
 /// What prepare knows about every node before it inserts the first observer.
