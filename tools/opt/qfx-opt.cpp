@@ -254,9 +254,15 @@ int main(int argc, char **argv) {
     listOps(llvm::outs());
   if (flags.listBackends)
     listBackends(llvm::outs());
+  if (flags.listObservers)
+    listObservers(llvm::outs());
   if (flags.listIsas)
     listIsas(llvm::outs());
-  if (flags.listPasses || flags.listOps || flags.listBackends || flags.listIsas)
+  if (flags.printDocs == "observers")
+    printObserverDocs(llvm::outs());
+  else if (!flags.printDocs.empty())
+    return reportUsage(kTool, "--print-docs has the page 'observers', got '" + flags.printDocs + "'");
+  if (flags.listPasses || flags.listOps || flags.listBackends || flags.listObservers || flags.listIsas || !flags.printDocs.empty())
     return kDone;
   if (!flags.printBackend.empty() || !flags.checkBackend.empty())
     return printOrCheckBackend(flags);
