@@ -43,7 +43,7 @@ static double computeDivergence(llvm::ArrayRef<int64_t> counts, size_t size, siz
 llvm::Expected<QParams> calculateFromEntropy(const Module &observer) {
   if (!hasMinMax(observer))
     return calculateFromMinMax(observer);
-  GridHistogram histogram = readGridHistogram(observer);
+  GridHistogram histogram = readGridHistogram(observer).includingZero();
   ObserverSettings settings = readObserverSettings(observer);
   const bool hasOneSide = !isSymmetric(settings.scheme) && (histogram.min >= 0 || histogram.max <= 0);
   const size_t codes = static_cast<size_t>(settings.quantMax - settings.quantMin + 1);

@@ -35,6 +35,12 @@ double GridHistogram::getWidth() const { return std::ldexp(1.0, static_cast<int>
 double GridHistogram::getBorder(size_t i) const { return static_cast<double>(firstCell + static_cast<int64_t>(i)) * getWidth(); }
 int64_t GridHistogram::getTotal() const { return std::accumulate(counts.begin(), counts.end(), int64_t(0)); }
 
+GridHistogram GridHistogram::includingZero() const {
+  GridHistogram wide = *this;
+  wide.widen(std::min(min, 0.0f), std::max(max, 0.0f));
+  return wide;
+}
+
 std::vector<int64_t> GridHistogram::foldAroundZero() const {
   std::vector<int64_t> folded;
   for (size_t i = 0; i < counts.size(); ++i) {

@@ -19,7 +19,10 @@ struct GridHistogram {
   double getBorder(size_t i) const;
   int64_t getTotal() const;
 
-  /// Counts of |x|: cell i of the result is [i, i + 1) cells from 0; as long as the farthest cell seen.
+  /// A copy with cells wide enough for zero to be among them.
+  GridHistogram includingZero() const;
+
+  /// Counts of |x| of a histogram that includes zero: cell i of the result is [i, i + 1) cells from 0; as long as the farthest cell seen.
   std::vector<int64_t> foldAroundZero() const;
 
   /// Moves the counts to the cells of the range [newMin, newMax], which contains the present one.

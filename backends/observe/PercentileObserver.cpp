@@ -34,8 +34,9 @@ llvm::Expected<QParams> calculateFromPercentile(const Module &observer) {
   const double share = (100 - observer.getAttribute("percentile").getNumber()) / 100;
   const double total = static_cast<double>(histogram.getTotal());
   if (isSymmetric(readObserverSettings(observer).scheme)) {
-    std::vector<int64_t> folded = histogram.foldAroundZero();
-    double reach = static_cast<double>(folded.size() - countCutCells(folded, share * total)) * histogram.getWidth();
+    GridHistogram wide = histogram.includingZero();
+    std::vector<int64_t> folded = wide.foldAroundZero();
+    double reach = static_cast<double>(folded.size() - countCutCells(folded, share * total)) * wide.getWidth();
     return calculateFromClippedRange(observer, histogram, -reach, reach);
   }
   const double cut = share / 2 * total;

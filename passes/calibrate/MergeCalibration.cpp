@@ -6,13 +6,14 @@
 #include "passes/PassRegistry.h"
 
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
+
+#include <map>
 
 namespace qfx {
 
 /// Each observer object once, under the first of its paths; those inside fake-quantizers go with them.
-static llvm::MapVector<std::string, ModuleRef> findObservers(const GraphModule &model) {
-  llvm::MapVector<std::string, ModuleRef> observers;
+static std::map<std::string, ModuleRef> findObservers(const GraphModule &model) {
+  std::map<std::string, ModuleRef> observers;
   llvm::DenseSet<const Module *> seen;
   model.getRoot().forEachModule([&](const std::string &path, const ModuleRef &module) {
     if (!isObserver(*module) || !seen.insert(module.get()).second)

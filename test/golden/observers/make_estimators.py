@@ -27,18 +27,28 @@ class Grid:
         if self.empty:
             return
         self.low, self.high = float(self.values.min()), float(self.values.max())
-        largest = max(abs(self.low), abs(self.high))
+        self.width = self.width_of(self.low, self.high, bins)
+        self.wide = self.width_of(min(self.low, 0.0), max(self.high, 0.0), bins)
+        self.counts = self.count(self.width)
+
+    @staticmethod
+    def width_of(low, high, bins):
+        largest = max(abs(low), abs(high))
         e = max((math.frexp(largest)[1] - 1 - 22) if largest else -126, -126)
-        while math.floor(self.high / 2.0**e) - math.floor(self.low / 2.0**e) >= bins:
+        while math.floor(high / 2.0**e) - math.floor(low / 2.0**e) >= bins:
             e += 1
-        self.width = 2.0**e
-        self.counts = {}
-        for cell in np.floor(self.values / self.width).astype(np.int64).tolist():
-            self.counts[cell] = self.counts.get(cell, 0) + 1
+        return 2.0**e
+
+    def count(self, width):
+        counts = {}
+        for cell in np.floor(self.values / width).astype(np.int64).tolist():
+            counts[cell] = counts.get(cell, 0) + 1
+        return counts
 
     def folded(self):
+        """Counts of |x| in cells of width `wide`."""
         out = {}
-        for cell, count in self.counts.items():
+        for cell, count in self.count(self.wide).items():
             key = cell if cell >= 0 else -1 - cell
             out[key] = out.get(key, 0) + count
         return [out.get(i, 0) for i in range(max(out) + 1)]
@@ -73,7 +83,7 @@ def percentile(grid, config):
 
     if config["symmetric"]:
         folded = grid.folded()
-        reach = (len(folded) - cut(folded[::-1], share * total)) * grid.width
+        reach = (len(folded) - cut(folded[::-1], share * total)) * grid.wide
         return clip(-reach, reach, grid, config)
     first, last = min(grid.counts), max(grid.counts)
     line = [grid.counts.get(c, 0) for c in range(first, last + 1)]
@@ -100,7 +110,7 @@ def entropy(grid, config):
         divergence = math.inf if (q[seen] == 0).any() else float((p[seen] * np.log(p[seen] / q[seen])).sum())
         if divergence < least * (1 - 1e-12):  # sums of another order: ties to the last digits go to the wider range
             best, least = size, divergence
-    return clip(-best * grid.width, best * grid.width, grid, config)
+    return clip(-best * grid.wide, best * grid.wide, grid, config)
 
 
 def squared_error(grid, config):

@@ -181,7 +181,7 @@ static void checkDoubleScale(const json &row) {
     return dequantizeTensor(Tensor::of<int8_t>(DType::QInt8, {1}, code, std::make_shared<const Quantizer>(std::move(quantizer))));
   };
   checkValues(dequantize(Quantizer::perTensor(scale, 0)), row["per_tensor_dequant"]);
-  checkValues(dequantize(Quantizer::perChannel(scale, int64_t(0), 0)), row["per_channel_f64_scale_dequant"]);
+  checkValues(dequantize(Quantizer::perChannel(std::vector<double>{scale}, std::vector<int64_t>{0}, 0)), row["per_channel_f64_scale_dequant"]);
 }
 
 static void checkFused(const json &row) {
