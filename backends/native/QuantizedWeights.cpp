@@ -5,8 +5,6 @@
 #include "kernels/elementwise/CodeLut.h"
 
 #include <cmath>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace qfx::runtime {
 
@@ -89,20 +87,6 @@ llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const Quan
   tables.params.low = std::min(std::max(tables.params.low, low), high);
   tables.params.high = std::min(std::max(tables.params.high, low), high);
   return tables;
-}
-
-void releasePages(const Tensor &tensor) { releasePages(tensor, 0, static_cast<int64_t>(tensor.getSizeBytes())); }
-
-void releasePages(const Tensor &tensor, int64_t beginByte, int64_t endByte) {
-  if (!tensor.getStorage()->isFileMapping())
-    return;
-  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGE_SIZE));
-  uintptr_t data = reinterpret_cast<uintptr_t>(tensor.getBytes()), begin = data + static_cast<uintptr_t>(beginByte),
-            end = data + std::min(static_cast<uintptr_t>(endByte), static_cast<uintptr_t>(tensor.getSizeBytes()));
-  begin = (begin + page - 1) / page * page;
-  end = end / page * page;
-  if (begin < end)
-    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // advice: failure only costs memory
 }
 
 } // namespace qfx::runtime

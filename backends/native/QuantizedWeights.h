@@ -5,6 +5,7 @@
 #include "backends/runtime/BindContext.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/ConvGeometry.h"
+#include "ir/weights/MappedFile.h"
 #include "kernels/requant/Requant.h"
 
 #include <memory>
@@ -38,11 +39,6 @@ struct RequantTables {
 llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,
                                                 const CodeOperand &input, const kernels::QParams &output, bool relu,
                                                 int64_t depth, const int32_t *weightSum);
-
-/// The weights have been packed: a mapped file's pages that hold them may leave memory.
-void releasePages(const Tensor &tensor);
-/// The same for the bytes [beginByte, endByte) of the tensor.
-void releasePages(const Tensor &tensor, int64_t beginByte, int64_t endByte);
 
 } // namespace qfx::runtime
 

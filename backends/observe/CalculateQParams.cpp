@@ -1,8 +1,10 @@
 // The core formula of numerics 2.4, elementwise over channels, float32 after every operation.
 #include "backends/observe/CalculateQParamsDetail.h"
+#include "backends/observe/ObserverUtils.h"
 #include "ir/Diagnostics.h"
-#include "ir/Module.h"
 #include "ir/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 
@@ -34,13 +36,24 @@ static int64_t getAffineZeroPoint(const ObserverSettings &settings, float negati
   return std::min(std::max(zeroPoint, settings.quantMin), settings.quantMax);
 }
 
-static bool sawNothing(llvm::ArrayRef<float> mins, llvm::ArrayRef<float> maxs, bool isPerTensor) {
-  if (mins.empty() || maxs.empty())
-    return true;
-  return isPerTensor && mins[0] == INFINITY && maxs[0] == -INFINITY;
+llvm::Expected<bool> checkMinMaxValid(llvm::ArrayRef<float> mins, llvm::ArrayRef<float> maxs, bool isScalar) {
+  if (mins.empty() || maxs.empty() || (isScalar && mins[0] == INFINITY && maxs[0] == -INFINITY))
+    return false;
+  for (auto [low, high] : llvm::zip(mins, maxs))
+    if (low > high)
+      return error({}, "an observer's min_val {0} is above its max_val {1}", formatFloat(low), formatFloat(high))
+          .code("observer_minmax");
+  return true;
 }
 
-llvm::Expected<QParams> calculateFromRange(const Module &observer, const ObserverSettings &settings, float eps,
+static llvm::Error atPlace(llvm::Error err, const Location &loc) {
+  std::vector<Diagnostic> diagnostics = takeDiagnostics(std::move(err));
+  for (Diagnostic &diagnostic : diagnostics)
+    diagnostic.loc = loc;
+  return llvm::make_error<InputError>(std::move(diagnostics));
+}
+
+llvm::Expected<QParams> calculateFromRange(const Location &loc, const ObserverSettings &settings, float eps,
                                            llvm::ArrayRef<float> mins, llvm::ArrayRef<float> maxs) {
   QParams qparams;
   qparams.dtype = settings.dtype;
@@ -49,7 +62,10 @@ llvm::Expected<QParams> calculateFromRange(const Module &observer, const Observe
   qparams.quantMin = settings.quantMin;
   qparams.quantMax = settings.quantMax;
   bool hasFloatZeroPoint = settings.scheme == QScheme::PerChannelAffineFloatQParams;
-  if (sawNothing(mins, maxs, !isPerChannel(settings.scheme))) {
+  llvm::Expected<bool> sawData = checkMinMaxValid(mins, maxs, /*isScalar=*/!isPerChannel(settings.scheme));
+  if (!sawData)
+    return atPlace(sawData.takeError(), loc);
+  if (!*sawData) {
     qparams.scales = {1.0f};
     if (hasFloatZeroPoint)
       qparams.floatZeroPoints = {0.0f};
@@ -60,9 +76,6 @@ llvm::Expected<QParams> calculateFromRange(const Module &observer, const Observe
   const float levels = static_cast<float>(settings.quantMax - settings.quantMin);
   const float halfLevels = static_cast<float>(static_cast<double>(settings.quantMax - settings.quantMin) / 2);
   for (size_t i = 0; i < mins.size(); ++i) {
-    if (mins[i] > maxs[i])
-      return error(observer.getLoc(), "an observer's min_val {0} is above its max_val {1}", formatFloat(mins[i]), formatFloat(maxs[i]))
-          .code("observer_minmax");
     float negative = minNan(mins[i], 0.0f), positive = maxNan(maxs[i], 0.0f);
     if (isSymmetric(settings.scheme)) {
       qparams.scales.push_back(maxNan(maxNan(-negative, positive) / halfLevels, eps));

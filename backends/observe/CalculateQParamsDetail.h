@@ -4,15 +4,14 @@
 
 #include "backends/observe/Observer.h"
 #include "backends/observe/ObserverSettings.h"
+#include "ir/Location.h"
 
 namespace qfx {
 
-class Module;
-
 /// One scale and zero point per element of `mins` and `maxs`, all in float32.  Statistics that saw nothing (empty, or +inf and -inf) give
 /// scale 1, zero point 0; NaN and infinities come out as PyTorch's (2.5).
-/// Errors: a smallest value above the largest.
-llvm::Expected<QParams> calculateFromRange(const Module &observer, const ObserverSettings &settings, float eps,
+/// Errors: a smallest value above the largest, at `loc`.
+llvm::Expected<QParams> calculateFromRange(const Location &loc, const ObserverSettings &settings, float eps,
                                            llvm::ArrayRef<float> mins, llvm::ArrayRef<float> maxs);
 
 } // namespace qfx

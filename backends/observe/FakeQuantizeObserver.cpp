@@ -1,12 +1,12 @@
 // Fake-quantizers seen as observers: an inner observer, flags, and the parameters that the last batch gave (numerics 4).
 #include "backends/observe/BuffersDetail.h"
 #include "backends/observe/ChooseQuantizationParams.h"
+#include "backends/observe/FakeQuantizeDetail.h"
 #include "backends/observe/ObserverRowsDetail.h"
 #include "backends/observe/ObserverSettings.h"
 #include "backends/observe/PerChannelMinMaxDetail.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
-#include "kernels/histogram/Histogram.h"
 
 #include <cmath>
 
@@ -14,13 +14,13 @@ namespace qfx {
 
 static constexpr llvm::StringLiteral kInner = "activation_post_process";
 
-static ModuleRef getInnerObserver(const Module &fakeQuantize) {
+ModuleRef getInnerObserver(const Module &fakeQuantize) {
   ModuleRef inner = fakeQuantize.findChild(kInner);
   assert(inner && isObserver(*inner) && "a fake-quantizer without its observer");
   return inner;
 }
 
-static bool isEnabled(const Module &module, llvm::StringRef flag) {
+bool isEnabled(const Module &module, llvm::StringRef flag) {
   return module.getTensor(flag).getElementAsDouble(0) == 1;
 }
 
@@ -85,13 +85,9 @@ llvm::Error constructFixedFakeQuantize(Module &module) {
 llvm::Expected<QParams> calculateOfInner(const Module &module) { return calculateQParams(*getInnerObserver(module)); }
 bool hasInnerObserved(const Module &module) { return hasObserved(*getInnerObserver(module)); }
 
-llvm::Error observeFakeQuantize(Module &module, const ObservedTensor &input) {
-  if (!isEnabled(module, "observer_enabled"))
-    return llvm::Error::success();
-  ModuleRef inner = getInnerObserver(module);
-  if (llvm::Error err = observe(*inner, input))
-    return err;
-  llvm::Expected<QParams> qparams = calculateQParams(*inner);
+/// The scale and zero_point buffers as the inner observer has them now.
+static llvm::Error storeInnerQParams(Module &module) {
+  llvm::Expected<QParams> qparams = calculateQParams(*getInnerObserver(module));
   if (!qparams)
     return qparams.takeError();
   setVector(module, "scale", qparams->scales);
@@ -104,6 +100,20 @@ llvm::Error observeFakeQuantize(Module &module, const ObservedTensor &input) {
   return llvm::Error::success();
 }
 
+llvm::Error observeFakeQuantize(Module &module, const ObservedTensor &input) {
+  if (!isEnabled(module, "observer_enabled"))
+    return llvm::Error::success();
+  if (llvm::Error err = observe(*getInnerObserver(module), input))
+    return err;
+  return storeInnerQParams(module);
+}
+
+llvm::Error mergeFakeQuantize(Module &module, const Module &other) {
+  if (llvm::Error err = mergeObserver(*getInnerObserver(module), *getInnerObserver(other)))
+    return err;
+  return storeInnerQParams(module);
+}
+
 /// numerics 4.5 step 3: an infinite running value is replaced, min and max independently.
 static float averageFused(float running, float current, float constant) {
   return std::isinf(running) ? current : running + constant * (current - running);
@@ -112,7 +122,7 @@ static float averageFused(float running, float current, float constant) {
 static llvm::Error updateFusedStatistics(Module &inner, const ObservedTensor &input, const ObserverSettings &settings) {
   const float constant = static_cast<float>(settings.averagingConstant);
   if (!isPerChannel(settings.scheme)) {
-    kernels::MinMax now = kernels::selectHistogram().minMax(input.data, input.getNumElements());
+    kernels::MinMax now = input.getRange();
     setScalar(inner, "min_val", averageFused(getFirst(inner, "min_val"), now.min, constant));
     setScalar(inner, "max_val", averageFused(getFirst(inner, "max_val"), now.max, constant));
     return llvm::Error::success();
@@ -134,19 +144,13 @@ static llvm::Error updateFusedStatistics(Module &inner, const ObservedTensor &in
   return llvm::Error::success();
 }
 
-llvm::Error observeFused(Module &module, const ObservedTensor &input) {
-  if (input.getNumElements() == 0)
-    return llvm::Error::success();
+llvm::Expected<FusedQParams> chooseFusedQParams(const Module &module) {
   ModuleRef inner = getInnerObserver(module);
   ObserverSettings settings = readObserverSettings(*inner);
-  if (isEnabled(module, "observer_enabled"))
-    if (llvm::Error err = updateFusedStatistics(*inner, input, settings))
-      return err;
-  if (!isEnabled(module, "fake_quant_enabled"))
-    return llvm::Error::success();
-  std::vector<float> scales;
-  std::vector<int32_t> zeroPoints;
   llvm::ArrayRef<float> low = getFloats(*inner, "min_val"), high = getFloats(*inner, "max_val");
+  if (low.empty() || low.size() != high.size())
+    return error(module.getLoc(), "'FusedMovingAvgObsFakeQuantize' has seen no data and cannot choose its parameters").code("qparams_range");
+  FusedQParams qparams;
   ChooseOptions options;
   options.preserveSparsity = isSymmetric(settings.scheme);
   for (size_t c = 0; c < low.size(); ++c) {
@@ -154,11 +158,30 @@ llvm::Error observeFused(Module &module, const ObservedTensor &input) {
         low[c], high[c], static_cast<int32_t>(settings.quantMin), static_cast<int32_t>(settings.quantMax), options);
     if (!chosen)
       return chosen.takeError();
-    scales.push_back(static_cast<float>(chosen->scale));
-    zeroPoints.push_back(chosen->zeroPoint);
+    qparams.scales.push_back(static_cast<float>(chosen->scale));
+    qparams.zeroPoints.push_back(chosen->zeroPoint);
   }
-  setVector(module, "scale", scales);
-  module.setBuffer("zero_point", Tensor::of<int32_t>(DType::Int32, {static_cast<int64_t>(zeroPoints.size())}, zeroPoints));
+  return qparams;
+}
+
+llvm::Error observeFused(Module &module, const ObservedTensor &input) {
+  if (input.getNumElements() == 0)
+    return llvm::Error::success();
+  ModuleRef inner = getInnerObserver(module);
+  if (isEnabled(module, "observer_enabled")) {
+    llvm::Error err = updateFusedStatistics(*inner, input, readObserverSettings(*inner));
+    countNonFinite(*inner, input);
+    if (err)
+      return err;
+  }
+  if (!isEnabled(module, "fake_quant_enabled"))
+    return llvm::Error::success();
+  llvm::Expected<FusedQParams> qparams = chooseFusedQParams(module);
+  if (!qparams)
+    return qparams.takeError();
+  int64_t size = static_cast<int64_t>(qparams->scales.size());
+  setVector(module, "scale", qparams->scales);
+  module.setBuffer("zero_point", Tensor::of<int32_t>(DType::Int32, size, qparams->zeroPoints));
   return llvm::Error::success();
 }
 

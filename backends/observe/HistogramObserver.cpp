@@ -8,6 +8,8 @@
 #include "ir/Text.h"
 #include "kernels/histogram/Histogram.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cmath>
 
 namespace qfx {
@@ -76,7 +78,7 @@ llvm::Error observeHistogram(Module &observer, const ObservedTensor &input) {
   if (input.getNumElements() == 0)
     return llvm::Error::success();
   llvm::ArrayRef<float> values(input.data, static_cast<size_t>(input.getNumElements()));
-  kernels::MinMax range = kernels::selectHistogram().minMax(values.data(), input.getNumElements());
+  kernels::MinMax range = input.getRange();
   std::vector<float> finite;
   if (range.min == -INFINITY || range.max == INFINITY) {
     llvm::copy_if(values, std::back_inserter(finite), [](float value) { return !std::isinf(value); });
@@ -108,11 +110,28 @@ llvm::Error observeHistogram(Module &observer, const ObservedTensor &input) {
   return llvm::Error::success();
 }
 
+llvm::Error mergeHistogram(Module &observer, const Module &other) {
+  const float low = std::min(getFirst(observer, "min_val"), getFirst(other, "min_val"));
+  const float high = std::max(getFirst(observer, "max_val"), getFirst(other, "max_val"));
+  llvm::Expected<std::vector<float>> counts = moveCounts(observer, low, high);
+  if (!counts)
+    return counts.takeError();
+  llvm::Expected<std::vector<float>> added = moveCounts(other, low, high);
+  if (!added)
+    return added.takeError();
+  for (auto [count, more] : llvm::zip(*counts, *added))
+    count += more;
+  setVector(observer, "histogram", *counts);
+  setScalar(observer, "min_val", low);
+  setScalar(observer, "max_val", high);
+  return llvm::Error::success();
+}
+
 llvm::Expected<QParams> calculateFromHistogram(const Module &observer) {
   ObserverSettings settings = readObserverSettings(observer);
   float low = getFirst(observer, "min_val"), high = getFirst(observer, "max_val"), eps = getFirst(observer, "eps");
   if (low == INFINITY && high == -INFINITY)
-    return calculateFromRange(observer, settings, eps, low, high);
+    return calculateFromRange(observer.getLoc(), settings, eps, low, high);
   llvm::ArrayRef<float> histogram = getFloats(observer, "histogram");
   if (static_cast<int64_t>(histogram.size()) != settings.bins)
     return error(observer.getLoc(), "'HistogramObserver' has {0} bins but a histogram of {1}", std::to_string(settings.bins),
@@ -121,7 +140,7 @@ llvm::Expected<QParams> calculateFromHistogram(const Module &observer) {
   // iinfo counts storage bits: 8 for quint4x2 too.
   double numLevels = std::ldexp(1.0, static_cast<int>(getDTypeInfo(toUnderlyingDType(settings.dtype)).bits));
   std::tie(low, high) = searchHistogramRange(histogram, low, high, numLevels);
-  return calculateFromRange(observer, settings, eps, low, high);
+  return calculateFromRange(observer.getLoc(), settings, eps, low, high);
 }
 
 } // namespace qfx

@@ -4,7 +4,6 @@
 #include "backends/observe/ObserverRowsDetail.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
-#include "kernels/histogram/Histogram.h"
 
 #include <cmath>
 
@@ -31,14 +30,10 @@ static llvm::Error constructPerTensor(Module &observer, bool allowsMemorylessDyn
 llvm::Error constructMinMax(Module &observer) { return constructPerTensor(observer, false); }
 llvm::Error constructMovingAverage(Module &observer) { return constructPerTensor(observer, true); }
 
-static kernels::MinMax findMinMax(const ObservedTensor &input) {
-  return kernels::selectHistogram().minMax(input.data, input.getNumElements());
-}
-
 llvm::Error observeMinMax(Module &observer, const ObservedTensor &input) {
   if (input.getNumElements() == 0)
     return llvm::Error::success();
-  kernels::MinMax current = findMinMax(input);
+  kernels::MinMax current = input.getRange();
   float low = getFirst(observer, "min_val"), high = getFirst(observer, "max_val");
   // NaN in either sticks.
   setScalar(observer, "min_val", std::isnan(current.min) || current.min < low ? current.min : low);
@@ -49,7 +44,7 @@ llvm::Error observeMinMax(Module &observer, const ObservedTensor &input) {
 llvm::Error observeMovingAverage(Module &observer, const ObservedTensor &input) {
   if (input.getNumElements() == 0)
     return llvm::Error::success();
-  kernels::MinMax current = findMinMax(input);
+  kernels::MinMax current = input.getRange();
   float low = getFirst(observer, "min_val"), high = getFirst(observer, "max_val");
   const float constant = static_cast<float>(readObserverSettings(observer).averagingConstant);
   bool isFirst = low == INFINITY && high == -INFINITY;
@@ -59,7 +54,7 @@ llvm::Error observeMovingAverage(Module &observer, const ObservedTensor &input) 
 }
 
 llvm::Expected<QParams> calculateFromMinMax(const Module &observer) {
-  return calculateFromRange(observer, readObserverSettings(observer), getFirst(observer, "eps"),
+  return calculateFromRange(observer.getLoc(), readObserverSettings(observer), getFirst(observer, "eps"),
                             getFloats(observer, "min_val"), getFloats(observer, "max_val"));
 }
 

@@ -8,22 +8,35 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <cmath>
+
 namespace qfx {
 
-static const llvm::DenseMap<const TargetInfo *, ObserverInfo> &getRows() {
-  static const auto *rows = [] {
-    auto *all = new llvm::DenseMap<const TargetInfo *, ObserverInfo>();
-    auto add = [&](llvm::StringRef className, auto construct, auto observe, auto calculate, auto hasObserved) {
+namespace {
+struct ObserverTable {
+  std::vector<ObserverInfo> rows;
+  llvm::DenseMap<const TargetInfo *, size_t> byClass;
+
+  ObserverTable() {
+    auto add = [&](llvm::StringRef className, auto construct, auto observe, auto calculate, auto hasObserved, auto merge,
+                   llvm::StringRef summary, llvm::StringRef mergeSummary) {
       const TargetInfo &row = requireModuleClass(className);
-      all->try_emplace(&row, ObserverInfo{&row, construct, observe, calculate, hasObserved});
+      byClass.try_emplace(&row, rows.size());
+      rows.push_back({&row, construct, observe, calculate, hasObserved, merge, summary, mergeSummary});
     };
-#define QFX_OBSERVER(className, construct, observe, calculate, hasObserved)                                            \
-  add(className, construct, observe, calculate, hasObserved);
+#define QFX_OBSERVER(className, construct, observe, calculate, hasObserved, merge, summary, mergeSummary)              \
+  add(className, construct, observe, calculate, hasObserved, merge, summary, mergeSummary);
 #include "backends/observe/Observers.def"
-    return all;
-  }();
-  return *rows;
+  }
+};
+} // namespace
+
+static const ObserverTable &getTable() {
+  static const auto *table = new ObserverTable();
+  return *table;
 }
+
+llvm::ArrayRef<ObserverInfo> getAllObservers() { return getTable().rows; }
 
 int64_t ObservedTensor::getNumElements() const {
   int64_t count = 1;
@@ -32,9 +45,47 @@ int64_t ObservedTensor::getNumElements() const {
   return count;
 }
 
+const kernels::MinMax &ObservedTensor::getRange() const {
+  if (!range)
+    range = kernels::selectHistogram().minMax(data, getNumElements());
+  return *range;
+}
+
+/// The observer that holds the attributes: the one inside a fake-quantizer.
+static const Module &getInner(const Module &observer) {
+  ModuleRef inner = observer.findChild("activation_post_process");
+  return inner ? *inner : observer; // the parent keeps the child alive
+}
+
+/// A container child, so that the state dict has no more keys than PyTorch's.
+static constexpr llvm::StringLiteral kNonFinite = "non_finite";
+
+NonFiniteCounts getNonFiniteCounts(const Module &observer) {
+  ModuleRef counts = getInner(observer).findChild(kNonFinite);
+  if (!counts)
+    return {};
+  auto read = [&](llvm::StringRef name) { return counts->getTensor(name).getData<int64_t>().front(); };
+  return {read("infinite"), read("nan")};
+}
+
+void countNonFinite(Module &observer, const ObservedTensor &tensor) {
+  if (!tensor.range || tensor.getNumElements() == 0 || (std::isfinite(tensor.range->min) && std::isfinite(tensor.range->max)))
+    return;
+  NonFiniteCounts counts = getNonFiniteCounts(observer);
+  for (float value : llvm::ArrayRef<float>(tensor.data, static_cast<size_t>(tensor.getNumElements()))) {
+    counts.numInfinite += std::isinf(value);
+    counts.numNaN += std::isnan(value);
+  }
+  auto kept = std::make_shared<Module>();
+  kept->setBuffer("infinite", Tensor::of<int64_t>(DType::Int64, {}, counts.numInfinite));
+  kept->setBuffer("nan", Tensor::of<int64_t>(DType::Int64, {}, counts.numNaN));
+  observer.setChild(kNonFinite, std::move(kept));
+}
+
 const ObserverInfo *findObserver(const TargetInfo &moduleClass) {
-  auto found = getRows().find(&moduleClass);
-  return found == getRows().end() ? nullptr : &found->second;
+  const ObserverTable &table = getTable();
+  auto found = table.byClass.find(&moduleClass);
+  return found == table.byClass.end() ? nullptr : &table.rows[found->second];
 }
 
 const ObserverInfo *findObserver(const Module &module) {
@@ -50,18 +101,15 @@ static const ObserverInfo &requireObserver(const Module &module) {
 }
 
 llvm::Error observe(Module &observer, const ObservedTensor &input) {
-  return requireObserver(observer).observe(observer, input);
+  llvm::Error err = requireObserver(observer).observe(observer, input);
+  if (!observer.findChild("activation_post_process")) // those inside fake-quantizers count for themselves
+    countNonFinite(observer, input);
+  return err;
 }
 llvm::Expected<QParams> calculateQParams(const Module &observer) {
   return requireObserver(observer).calculateQParams(observer);
 }
 bool hasObserved(const Module &observer) { return requireObserver(observer).hasObserved(observer); }
-
-/// The observer that holds the attributes: the one inside a fake-quantizer.
-static const Module &getInner(const Module &observer) {
-  ModuleRef inner = observer.findChild("activation_post_process");
-  return inner ? *inner : observer; // the parent keeps the child alive
-}
 
 DType getObserverDType(const Module &observer) {
   const Module &inner = getInner(observer);

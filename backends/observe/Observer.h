@@ -4,6 +4,7 @@
 
 #include "ir/DType.h"
 #include "ir/Tensor.h"
+#include "kernels/histogram/Histogram.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -32,7 +33,17 @@ struct ObservedTensor {
   const float *data;
   llvm::ArrayRef<int64_t> sizes;
   llvm::ArrayRef<int64_t> strides;
+  /// Smallest and largest value, filled by whoever reads the data first.
+  mutable std::optional<kernels::MinMax> range = std::nullopt;
+
   int64_t getNumElements() const;
+  const kernels::MinMax &getRange() const;
+};
+
+/// Values that no quantization parameters can follow.
+struct NonFiniteCounts {
+  int64_t numInfinite = 0, numNaN = 0;
+  bool any() const { return numInfinite || numNaN; }
 };
 
 /// One row of Observers.def: what a class does.
@@ -47,23 +58,44 @@ struct ObserverInfo {
   llvm::Expected<QParams> (*calculateQParams)(const Module &observer);
   /// Has it seen data (true for classes that need none: fixed, placeholder)?
   bool (*hasObserved)(const Module &observer);
+  /// Takes in what `other`, an observer of the same class and arguments, has seen; see mergeObserver.
+  llvm::Error (*merge)(Module &observer, const Module &other);
+  /// For docs/Observers.md: what it keeps, what a merge gives.
+  llvm::StringRef summary, mergeSummary;
 };
+
+/// The rows of Observers.def in its order.
+llvm::ArrayRef<ObserverInfo> getAllObservers();
 
 /// Null if the class is no observer.  Fake-quantizers are found too (observe = run their inner observer and update scale/zero_point).
 const ObserverInfo *findObserver(const Module &module);
 const ObserverInfo *findObserver(const TargetInfo &moduleClass);
 bool isObserver(const Module &module);
 
+/// Runs the row's function.  Infinities and NaN in the data are counted, whether the observer takes them or not.
 llvm::Error observe(Module &observer, const ObservedTensor &input);
 llvm::Expected<QParams> calculateQParams(const Module &observer);
 bool hasObserved(const Module &observer);
 
+/// All that this observer has met so far, kept with the model (child `non_finite`, which only observers have that met some).
+NonFiniteCounts getNonFiniteCounts(const Module &observer);
+
+/// The state after `observer` and `other` have each seen a part of the data: exact for minimum and maximum, percentile, entropy and MSE
+/// (the state that all of the data gives in any order); histograms are moved to the common range and added; recordings are appended.
+/// Nothing changes where `other` has seen nothing; where only `other` has, its state is taken.
+/// Errors: other class or arguments (`merge_class`), moving averages that both saw data, whose result would depend on the order
+/// (`merge_order`), channel counts that differ (`merge_shape`).
+llvm::Error mergeObserver(Module &observer, const Module &other);
+
+/// What a RecordingObserver has seen, in order.
+std::vector<Tensor> getRecordedTensors(const Module &observer);
+
+/// Back to the state before the first batch: classes with min_val and max_val but the histogram's (numerics 3.3, 3.7); else an error.
+llvm::Error resetMinMaxVals(Module &observer);
+
 // Attributes every pass asks of an observer module (see ObserverSpec for the same before building).
 DType getObserverDType(const Module &observer);
 bool isObserverDynamic(const Module &observer);
-
-/// numerics 2.1, 2.4 as free functions for reuse and tests.
-std::pair<int64_t, int64_t> calculateQMinQMax(DType dtype, bool reduceRange);
 
 /// numerics 1.4 / 1.5: the weight tensor quantized with `qparams` (qint8, ...), codes clamped to the observer's range (operators 3.9).
 llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams);

@@ -10,35 +10,6 @@
 
 namespace qfx {
 
-std::pair<int64_t, int64_t> calculateQMinQMax(DType dtype, bool reduceRange) {
-  switch (dtype) {
-  case DType::QInt8:
-  case DType::Int8:
-    return reduceRange ? std::pair<int64_t, int64_t>(-64, 63) : std::pair<int64_t, int64_t>(-128, 127);
-  case DType::QUInt8:
-  case DType::UInt8:
-    return {0, reduceRange ? 127 : 255};
-  case DType::QInt32:
-  case DType::Int32:
-  case DType::Int16:
-  case DType::UInt16:
-    return {getDTypeInfo(dtype).codeMin, getDTypeInfo(dtype).codeMax};
-  default:
-    return {0, 15}; // quint4x2, and float8 too, as upstream
-  }
-}
-
-static int64_t floorHalf(int64_t value) { return value >= 0 ? value / 2 : -((1 - value) / 2); }
-
-std::pair<int64_t, int64_t> getEffectiveRange(DType dtype, bool reduceRange, std::optional<int64_t> customMin,
-                                              std::optional<int64_t> customMax) {
-  if (!customMin || !customMax)
-    return calculateQMinQMax(dtype, reduceRange);
-  if (reduceRange)
-    return {floorHalf(*customMin), floorHalf(*customMax)};
-  return {*customMin, *customMax};
-}
-
 ObserverSettings readObserverSettings(llvm::function_ref<const Argument *(llvm::StringRef)> find) {
   ObserverSettings settings;
   if (const Argument *dtype = find("dtype"); dtype && dtype->isDType())

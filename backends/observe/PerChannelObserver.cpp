@@ -32,12 +32,20 @@ llvm::Error constructPerChannel(Module &observer) {
   return llvm::Error::success();
 }
 
-/// The tensor as memory sees it: [outer, channels, inner], each dense.  Dense data in any stride order has this form.
-static void reduceDense(const float *data, int64_t outer, int64_t channels, int64_t inner, ChannelMinMax &result) {
+ChannelLayout getChannelLayout(const ObservedTensor &input, int64_t axis) {
+  size_t dim = static_cast<size_t>(axis);
+  int64_t channels = input.sizes[dim];
+  // A dimension of one element may have any stride; then all of the rest is inside or outside alike.
+  int64_t inner = channels == 1 ? input.getNumElements() : input.strides[dim];
+  return {input.getNumElements() / (channels * inner), channels, inner};
+}
+
+static void reduceDense(const float *data, const ChannelLayout &layout, ChannelMinMax &result) {
   const kernels::HistogramKernels &kernels = kernels::selectHistogram();
+  const int64_t channels = layout.channels, inner = layout.inner;
   if (inner == 1)
-    return kernels.minMaxChannels(data, outer, channels, channels, result.mins.data(), result.maxs.data());
-  for (int64_t block = 0; block < outer * channels; ++block) {
+    return kernels.minMaxChannels(data, layout.outer, channels, channels, result.mins.data(), result.maxs.data());
+  for (int64_t block = 0; block < layout.outer * channels; ++block) {
     kernels::MinMax row = kernels.minMax(data + block * inner, inner);
     size_t c = static_cast<size_t>(block % channels);
     result.mins[c] = std::isnan(row.min) || row.min < result.mins[c] ? row.min : result.mins[c];
@@ -51,14 +59,17 @@ llvm::Expected<ChannelMinMax> findChannelMinMax(const Module &observer, const Ob
     return error(observer.getLoc(), "an observer's ch_axis {0} is outside a tensor of rank {1}", std::to_string(axis),
                  std::to_string(rank))
         .code("observer_axis");
-  size_t dim = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-  int64_t channels = input.sizes[dim];
+  ChannelLayout layout = getChannelLayout(input, axis < 0 ? axis + rank : axis);
   ChannelMinMax result;
-  result.mins.assign(static_cast<size_t>(channels), INFINITY);
-  result.maxs.assign(static_cast<size_t>(channels), -INFINITY);
-  // A dimension of one element may have any stride; then all of the rest is inside or outside alike.
-  int64_t inner = channels == 1 ? input.getNumElements() : input.strides[dim];
-  reduceDense(input.data, input.getNumElements() / (channels * inner), channels, inner, result);
+  result.mins.assign(static_cast<size_t>(layout.channels), INFINITY);
+  result.maxs.assign(static_cast<size_t>(layout.channels), -INFINITY);
+  reduceDense(input.data, layout, result);
+  kernels::MinMax range;
+  for (size_t c = 0; c < result.mins.size(); ++c) {
+    range.min = std::isnan(result.mins[c]) || result.mins[c] < range.min ? result.mins[c] : range.min;
+    range.max = std::isnan(result.maxs[c]) || result.maxs[c] > range.max ? result.maxs[c] : range.max;
+  }
+  input.range = range;
   return result;
 }
 

@@ -16,6 +16,12 @@ llvm::Expected<QParams> calculateRefused(const Module &observer) {
       .code("observer_qparams");
 }
 
+llvm::Error resetMinMaxVals(Module &observer) {
+  if (!observer.findTensor("min_val") || observer.findTensor("histogram"))
+    return error(observer.getLoc(), "'{0}' cannot forget what it has seen", observer.getClassName()).code("observer_reset");
+  return findObserver(observer)->construct(observer);
+}
+
 llvm::Error constructFixed(Module &observer) {
   if (readObserverSettings(observer).isDynamic)
     return error(observer.getLoc(), "'FixedQParamsObserver' cannot be dynamic").code("observer_dynamic");

@@ -32,6 +32,8 @@ public:
         return error(node->getLoc(), "'{0}' calls module '{1}', which the model does not have", node->getName(),
                      node->getTargetText())
             .code("node_target");
+      if (module->getClass() && endsInRelu(module->getClass()->op))
+        appendRelu(graph, *node, result);
       if (!isComposite(*module))
         continue;
       size_t numInputs = module->getClass()->op == OpKind::ConvAdd ? 2 : 1;
@@ -62,6 +64,32 @@ public:
 private:
   static bool isComposite(const Module &module) {
     return module.getClass() && (module.getClass()->op == OpKind::Sequence || module.getClass()->op == OpKind::ConvAdd);
+  }
+
+  /// Modules of quantization-aware training whose binding leaves the activation to the next node.
+  static bool endsInRelu(OpKind op) {
+    switch (op) {
+    case OpKind::QatLinearRelu:
+    case OpKind::QatConvRelu1d:
+    case OpKind::QatConvRelu2d:
+    case OpKind::QatConvRelu3d:
+    case OpKind::QatConvBnRelu1d:
+    case OpKind::QatConvBnRelu2d:
+    case OpKind::QatConvBnRelu3d:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  static void appendRelu(Graph &graph, Node &call, ExpandedModel &result) {
+    Graph::InsertPoint guard = Graph::InsertPoint::after(&call);
+    Node *relu = graph.callFunction(*findFunction("torch.nn.functional.relu"), {});
+    relu->setLoc(call.getLoc());
+    call.replaceAllUsesWith(relu);
+    relu->setArgs({Argument(&call)});
+    result.originals[relu] = result.originals.lookup(&call);
+    result.originals.erase(&call);
   }
 
   void expand(Graph &graph, const Module &module, const std::string &path, const Location &loc, Argument &value) {

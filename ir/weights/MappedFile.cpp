@@ -7,6 +7,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -147,6 +148,20 @@ llvm::Error writeFilesAtomically(llvm::ArrayRef<FileToWrite> files) {
 
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write) {
   return writeFilesAtomically(FileToWrite{path.str(), write});
+}
+
+void releasePages(const Tensor &tensor) { releasePages(tensor, 0, static_cast<int64_t>(tensor.getSizeBytes())); }
+
+void releasePages(const Tensor &tensor, int64_t beginByte, int64_t endByte) {
+  if (!tensor.getStorage()->isFileMapping())
+    return;
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGE_SIZE));
+  uintptr_t data = reinterpret_cast<uintptr_t>(tensor.getBytes()), begin = data + static_cast<uintptr_t>(beginByte),
+            end = data + std::min(static_cast<uintptr_t>(endByte), static_cast<uintptr_t>(tensor.getSizeBytes()));
+  begin = (begin + page - 1) / page * page;
+  end = end / page * page;
+  if (begin < end)
+    madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // advice: failure only costs memory
 }
 
 } // namespace qfx

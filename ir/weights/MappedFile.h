@@ -13,6 +13,12 @@ namespace qfx {
 /// Errors: `file_read` if it cannot be opened or is no regular file, `tensor_size` beyond `maxBytes`.
 llvm::Expected<std::shared_ptr<const Storage>> mapFile(llvm::StringRef path, uint64_t maxBytes);
 
+/// Nobody reads the tensor soon (weights have been packed, a batch has been run): the pages of a mapped file that hold it may leave memory.
+/// Its data stays readable.
+void releasePages(const Tensor &tensor);
+/// The same for the bytes [beginByte, endByte) of the tensor.
+void releasePages(const Tensor &tensor, int64_t beginByte, int64_t endByte);
+
 /// The whole of a file, or of stdin for "-".  Errors as above.
 llvm::Expected<std::string> readFile(llvm::StringRef path, uint64_t maxBytes);
 

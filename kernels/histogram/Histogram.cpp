@@ -29,4 +29,14 @@ void addHistogram(const HistogramKernels &kernels, const float *src, int64_t n, 
   }
 }
 
+void addGridCounts(const HistogramKernels &kernels, const float *src, int64_t n, float inverseWidth, int32_t first,
+                   int32_t numBins, int64_t *histogram, uint32_t *scratch) {
+  const int64_t stride = getStride(numBins);
+  std::fill_n(scratch, 4 * stride, 0u);
+  kernels.countGrid(src, n, inverseWidth, first, numBins, scratch, stride);
+  for (int32_t b = 0; b < numBins; ++b)
+    for (int64_t s = 0; s < 4; ++s)
+      histogram[b] += scratch[b + s * stride];
+}
+
 } // namespace qfx::kernels

@@ -26,6 +26,12 @@ struct HistogramKernels {
   /// land in any of them.  Bin of x in [lo, hi]: int(f32(f32(f32(x - lo) * bins) / f32(hi - lo))), the last bin closed
   /// (numerics.md 3.7); other values and NaN go to the extra bin `numBins`.  stride >= numBins + 1.
   void (*countBins)(const float *src, int64_t n, float lo, float hi, int32_t numBins, uint32_t *counts, int64_t stride);
+
+  /// The same for bins that do not depend on the data: bin of x is floor(x * inverseWidth) - first, where inverseWidth is
+  /// a power of two, so that cells of one width are pairs of cells of half of it.  |first|, |first + numBins| < 2^23;
+  /// values elsewhere and NaN go to the extra bin.
+  void (*countGrid)(const float *src, int64_t n, float inverseWidth, int32_t first, int32_t numBins, uint32_t *counts,
+                    int64_t stride);
 };
 
 /// \returns the rows for `isa`; ask once and keep the reference.
@@ -42,6 +48,12 @@ int64_t getHistogramScratchSize(int32_t numBins);
 void addHistogram(const HistogramKernels &kernels, const float *src, int64_t n, float lo, float hi, int32_t numBins,
                   float *histogram, uint32_t *scratch);
 
+/// countGrid added to counts of any length: histogram[b] += count[b].
+/// \param scratch  u32 [getHistogramScratchSize(numBins)], contents do not matter before and after.
+void addGridCounts(const HistogramKernels &kernels, const float *src, int64_t n, float inverseWidth, int32_t first,
+                   int32_t numBins, int64_t *histogram, uint32_t *scratch);
+
 } // namespace qfx::kernels
 
 #endif // KERNELS_HISTOGRAM_HISTOGRAM_H
+

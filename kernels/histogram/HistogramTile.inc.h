@@ -88,19 +88,10 @@ void minMaxChannels(const float *src, int64_t rows, int64_t channels, int64_t ro
   }
 }
 
-template <class Ops>
-void countBins(const float *src, int64_t n, float lo, float hi, int32_t numBins, uint32_t *counts, int64_t stride) {
-  using F = typename Ops::F;
+/// Counts indexOf(x) for each value, spread over four sub-histograms so that runs of one bin do not wait for each other.
+template <class Ops, class IndexOf>
+void countIndices(const float *src, int64_t n, uint32_t *counts, int64_t stride, IndexOf indexOf) {
   constexpr int N = Ops::N;
-  const F low = Ops::set(lo), high = Ops::set(hi), bins = Ops::set(static_cast<float>(numBins));
-  const F width = Ops::set(hi - lo);
-  const auto last = Ops::setInt(numBins - 1), outside = Ops::setInt(numBins);
-  auto indexOf = [&](F x) {
-    auto inside = Ops::both(Ops::lessEqual(low, x), Ops::lessEqual(x, high));
-    F safe = Ops::select(inside, x, low);
-    auto bin = Ops::minInt(Ops::toIntTrunc(Ops::div((safe - low) * bins, width)), last);
-    return Ops::selectInt(inside, bin, outside);
-  };
   constexpr int B = 2 * N < 16 ? 16 : 2 * N; // indices go through a small buffer: stores, then scalar increments
   int32_t index[B];
   uint32_t *c0 = counts, *c1 = counts + stride, *c2 = counts + 2 * stride, *c3 = counts + 3 * stride;
@@ -125,8 +116,39 @@ void countBins(const float *src, int64_t n, float lo, float hi, int32_t numBins,
   }
 }
 
+template <class Ops>
+void countBins(const float *src, int64_t n, float lo, float hi, int32_t numBins, uint32_t *counts, int64_t stride) {
+  using F = typename Ops::F;
+  const F low = Ops::set(lo), high = Ops::set(hi), bins = Ops::set(static_cast<float>(numBins));
+  const F width = Ops::set(hi - lo);
+  const auto last = Ops::setInt(numBins - 1), outside = Ops::setInt(numBins);
+  countIndices<Ops>(src, n, counts, stride, [&](F x) {
+    auto inside = Ops::both(Ops::lessEqual(low, x), Ops::lessEqual(x, high));
+    F safe = Ops::select(inside, x, low);
+    auto bin = Ops::minInt(Ops::toIntTrunc(Ops::div((safe - low) * bins, width)), last);
+    return Ops::selectInt(inside, bin, outside);
+  });
+}
+
+template <class Ops>
+void countGrid(const float *src, int64_t n, float inverseWidth, int32_t first, int32_t numBins, uint32_t *counts,
+               int64_t stride) {
+  using F = typename Ops::F;
+  const F inverse = Ops::set(inverseWidth), zero = Ops::set(0), below = Ops::set(-1);
+  const F low = Ops::set(static_cast<float>(first)), high = Ops::set(static_cast<float>(first + numBins - 1));
+  const auto start = Ops::setInt(first), outside = Ops::setInt(numBins);
+  countIndices<Ops>(src, n, counts, stride, [&](F x) {
+    F position = x * inverse;
+    // a negative value that underflows is still left of zero
+    F cell = Ops::select(Ops::both(Ops::less(x, zero), Ops::equal(position, zero)), below, Ops::floor(position));
+    auto inside = Ops::both(Ops::lessEqual(low, cell), Ops::lessEqual(cell, high));
+    auto bin = Ops::sub(Ops::toIntTrunc(Ops::select(inside, cell, low)), start);
+    return Ops::selectInt(inside, bin, outside);
+  });
+}
+
 template <class Ops> constexpr HistogramKernels makeHistogramKernels() {
-  return {&minMaxRow<Ops>, &minMaxChannels<Ops>, &countBins<Ops>};
+  return {&minMaxRow<Ops>, &minMaxChannels<Ops>, &countBins<Ops>, &countGrid<Ops>};
 }
 
 } // namespace

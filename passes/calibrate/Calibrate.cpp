@@ -3,7 +3,10 @@
 
 #include "backends/observe/Observer.h"
 #include "backends/runtime/Program.h"
+#include "ir/weights/MappedFile.h"
 #include "passes/PassRegistry.h"
+
+#include "llvm/ADT/ScopeExit.h"
 
 namespace qfx {
 
@@ -23,6 +26,52 @@ static llvm::Error inBatch(llvm::Error err, size_t index, size_t count) {
   return llvm::make_error<InputError>(std::move(diagnostics));
 }
 
+namespace {
+/// Which observers meet infinities or NaN, and in which batch first.
+class NonFiniteReport {
+public:
+  explicit NonFiniteReport(const GraphModule &model) {
+    for (const Node &node : model.getGraph().nodes())
+      if (ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr; module && isObserver(*module))
+        entries.push_back({&node, module, getNonFiniteCounts(*module), std::nullopt});
+  }
+
+  void look(size_t batch) {
+    for (Entry &entry : entries)
+      if (!entry.firstBatch && getIncrease(entry).any())
+        entry.firstBatch = batch;
+  }
+
+  void warn(PassContext &context) const {
+    for (const Entry &entry : entries) {
+      if (!entry.firstBatch)
+        continue;
+      const Node *observed = entry.call->getArgs().empty() ? nullptr : entry.call->getArg(0).getNodeOrNull();
+      NonFiniteCounts counts = getIncrease(entry);
+      context.warn(error(entry.call->getLoc(), "'{0}' had {1} infinite and {2} NaN values, first in calibration batch {3}",
+                         observed ? observed->getName() : entry.call->getName(), counts.numInfinite, counts.numNaN, *entry.firstBatch)
+                       .code("calibrate_nonfinite")
+                       .take());
+    }
+  }
+
+private:
+  struct Entry {
+    const Node *call;
+    ModuleRef observer;
+    NonFiniteCounts before;
+    std::optional<size_t> firstBatch;
+  };
+
+  static NonFiniteCounts getIncrease(const Entry &entry) {
+    NonFiniteCounts now = getNonFiniteCounts(*entry.observer);
+    return {now.numInfinite - entry.before.numInfinite, now.numNaN - entry.before.numNaN};
+  }
+
+  std::vector<Entry> entries;
+};
+} // namespace
+
 llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, PassContext &context) {
   if (batches.empty())
     return error({}, "there are no calibration batches").code("calibrate_empty");
@@ -33,11 +82,16 @@ llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, Pa
   ProgramOptions options;
   options.threads = static_cast<int>(context.numThreads);
   options.observe = true;
+  NonFiniteReport report(model);
+  auto warnAtEnd = llvm::make_scope_exit([&] { report.warn(context); });
   auto program = Program::compile(model, options);
   if (!program)
     return program.takeError();
   for (size_t i = 0; i < batches.size(); ++i) {
     auto outputs = (*program)->run(batches[i].tensors);
+    report.look(i);
+    for (const auto &entry : batches[i].tensors)
+      releasePages(entry.second); // so that memory does not grow with the number of batches
     if (!outputs)
       return inBatch(outputs.takeError(), i, batches.size());
     if (context.onProgress && !context.onProgress(i + 1, batches.size()))

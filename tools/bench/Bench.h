@@ -52,6 +52,8 @@ void printTotal(const Options &options, const std::string &kernel, double totalN
 /// The families; each runs every matching table row on every fitting layer.
 void runGemmFamily(const Options &options, const std::vector<Layer> &layers);
 void runConvFamily(const Options &options, const std::vector<Layer> &layers, bool depthwise);
+/// Observers on fixed data; prints median and minimum of each case.
+void runObserverFamily();
 
 } // namespace qfx::bench
 

@@ -1,4 +1,4 @@
-// qfx-bench: measures the int8 kernels on lists of layer shapes.
+// qfx-bench: measures the int8 kernels on lists of layer shapes, and observers.
 #include "kernels/isa/Isa.h"
 #include "tools/bench/Bench.h"
 
@@ -12,9 +12,11 @@ using namespace qfx;
 static const char *const kUsage =
     "usage: qfx-bench gemm|conv|depthwise --shapes=FILE [--kernel=REGEX] [--threads=N] [--codes=0..127|0..255]\n"
     "                 [--no-scalar] [--csv]\n"
+    "       qfx-bench observers\n"
     "  gemm       u8 x s8 products; convolutions of the list as the product of their im2col matrix\n"
     "  conv       convolutions, im2col and output stage included (not depthwise)\n"
     "  depthwise  depthwise convolutions\n"
+    "  observers  histogram, min-max and per-channel observers on fixed data, beside a plain read\n"
     "Every table row that this processor supports and whose name REGEX finds is measured; a line is its own repro.\n"
     "gops: 2 * multiply-adds / time of the fastest repetition, padded taps counted.  of_peak: share of the measured\n"
     "register-only peak of the instruction set's dot product sequence.  --no-scalar leaves out vs_scalar (slow).\n";
@@ -56,8 +58,12 @@ int main(int argc, char **argv) {
     else
       return fail("unexpected argument '" + std::string(word) + "'\n" + kUsage);
   }
+  if (options.family == "observers") {
+    bench::runObserverFamily();
+    return 0;
+  }
   if (options.family != "gemm" && options.family != "conv" && options.family != "depthwise")
-    return fail("expected the family gemm, conv or depthwise, found '" + options.family + "'\n" + kUsage);
+    return fail("expected the family gemm, conv, depthwise or observers, found '" + options.family + "'\n" + kUsage);
   if (options.shapes.empty())
     return fail(std::string("expected --shapes=FILE\n") + kUsage);
   try {

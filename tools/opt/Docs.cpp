@@ -6,6 +6,7 @@
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "tools/common/Tool.h"
+#include "tools/opt/Lists.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -78,7 +79,8 @@ struct DocsTable {
 };
 } // namespace
 
-static constexpr DocsTable kTables[] = {{llvm::StringLiteral("qconfigs"), printQConfigs},
+static constexpr DocsTable kTables[] = {{llvm::StringLiteral("observers"), printObserverDocs},
+                                        {llvm::StringLiteral("qconfigs"), printQConfigs},
                                         {llvm::StringLiteral("qconfig-defaults"), printQConfigDefaults},
                                         {llvm::StringLiteral("config-errors"), printConfigErrors}};
 

@@ -36,7 +36,7 @@ struct OptFlags {
   llvm::cl::list<std::string> printIrBefore, printIrAfter;
   llvm::cl::opt<bool> printIrBeforeAll, printIrAfterAll, printIrAfterFailure, stats, printPipeline;
   llvm::cl::opt<std::string> printIrAfterChange, printIrTo, reproducer;
-  llvm::cl::opt<bool> listPasses, listOps, listBackends, listIsas;
+  llvm::cl::opt<bool> listPasses, listOps, listBackends, listObservers, listIsas;
   llvm::cl::opt<std::string> printBackend, checkBackend, checkQConfig, printDocs;
   llvm::cl::list<std::string> explain;
 

@@ -260,9 +260,11 @@ int main(int argc, char **argv) {
     listOps(llvm::outs());
   if (flags.listBackends)
     listBackends(llvm::outs());
+  if (flags.listObservers)
+    listObservers(llvm::outs());
   if (flags.listIsas)
     listIsas(llvm::outs());
-  if (flags.listPasses || flags.listOps || flags.listBackends || flags.listIsas)
+  if (flags.listPasses || flags.listOps || flags.listBackends || flags.listObservers || flags.listIsas)
     return kDone;
   if (!flags.printBackend.empty())
     return printBackend(kTool, flags.printBackend);

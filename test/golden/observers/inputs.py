@@ -38,6 +38,7 @@ FAMILIES = {
     "cubed": [[("cubed", 7, 3000, -2.0, 3.0)]],
     "cubed_batches": [[("cubed", 8, 2000, -2.0, 3.0)], [("cubed", 9, 2000, -3.0, 1.0)], [("cubed", 10, 2000, -1.0, 4.0)]],
     "outlier": [[("uniform", 11, 1000, -0.3, 0.7), [50.0]]],
+    "growing": [[("uniform", 60, 300, -0.1, 0.1)], [("uniform", 61, 300, -1.0, 0.5)], [("uniform", 62, 300, -3.0, 8.0)], [("uniform", 63, 300, -3.0, 90.0)]],
     "shrinking": [[("uniform", 12, 800, -8.0, 8.0)], [("uniform", 13, 800, -1.0, 1.0)]],
     "walk": [[("uniform", 20 + k, 300, -1.0 - 0.37 * k, 1.0 + 0.21 * k)] for k in range(12)],
     "constant": [[[5.0, 5.0, 5.0]]],
@@ -77,6 +78,14 @@ CHANNEL_FAMILIES = {
     "nan_channel": ((3, 2), "contiguous", [[[1.0, 2.0, NAN, 0.5, -1.0, 3.0]], [[0.0, 4.0, 1.0, 1.0, -2.0, 0.0]]]),
     "inf_channel": ((2, 3), "contiguous", [[[1.0, INF, 2.0, -INF, 0.5, 1.0]]]),
     "empty": ((0, 3), "contiguous", [[[]]]),
+    "constant": ((3, 4), "contiguous", [[[5.0] * 4 + [-3.0] * 4 + [0.25] * 4]]),
+    "zeros": ((3, 4), "contiguous", [[[0.0] * 12]]),
+    "outlier": ((4, 5), "contiguous", [[("uniform", 64, 19, -0.3, 0.7), [50.0]]]),
+    "tiny": ((4, 5), "contiguous", [[("uniform", 65, 20, -1e-6, 2e-6)]]),
+    "huge": ((4, 5), "contiguous", [[("uniform", 66, 20, -1e20, 2e20)]]),
+    "subnormal": ((4, 5), "contiguous", [[("uniform", 67, 20, -1e-39, 2e-39)]]),
+    "positive": ((4, 5), "contiguous", [[("uniform", 68, 20, 0.25, 3.0)]]),
+    "growing": ((4, 5), "contiguous", [[("uniform", 69, 20, -0.1, 0.1)], [("uniform", 70, 20, -1.0, 0.5)], [("uniform", 71, 20, -3.0, 80.0)]]),
 }
 
 

@@ -105,3 +105,25 @@ TEST_CASE("histogram: hand-computed bins", "[float][histogram]") {
   CHECK(h[2] == 1);
   CHECK(h[3] == 3); // 0.75 and twice the closed upper end
 }
+
+TEST_CASE("counts in cells of a power of two", "[float][histogram]") {
+  for (Isa isa : allIsas()) {
+    bool ok = true;
+    for (int n : {0, 1, 7, 16, 17, 33, 1000})
+      for (float inverse : {0.25f, 8.0f, 0x1p-100f}) {
+        constexpr int32_t first = -20, cells = 37;
+        std::vector<float> x = n % 2 ? nastyFloats(n, static_cast<uint64_t>(n)) : Random(static_cast<uint64_t>(n)).floats(n, -3, 3);
+        std::vector<int64_t> counts(cells, 5), expected(cells, 5);
+        std::vector<uint32_t> scratch(static_cast<size_t>(getHistogramScratchSize(cells)), 99);
+        addGridCounts(selectHistogram(isa), x.data(), n, inverse, first, cells, counts.data(), scratch.data());
+        for (float value : x) {
+          const double cell = std::floor(static_cast<double>(value) * static_cast<double>(inverse));
+          if (cell >= first && cell < first + cells)
+            ++expected[static_cast<size_t>(cell - first)];
+        }
+        ok = ok && counts == expected;
+      }
+    INFO(getIsaName(isa));
+    CHECK(ok);
+  }
+}
