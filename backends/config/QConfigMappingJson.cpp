@@ -160,6 +160,8 @@ private:
 
 } // namespace
 
+QConfigMapping readQConfigMapping(const JsonCursor &cursor) { return MappingReader(cursor).read(); }
+
 llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text, std::vector<Diagnostic> *warnings) {
   JsonReport report(text);
   JsonValue tree;

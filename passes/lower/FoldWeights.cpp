@@ -56,6 +56,14 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
   return quantizeTensor(*input, qparams);
 }
 
+/// Evaluates `to(w, torch.float16)` of a constant; values beyond the range saturate, as linear_prepack_fp16 has it.
+static llvm::Expected<Tensor> evaluateHalf(const LowerState &state, const Node &to) {
+  auto input = readConstant(state, to.getArg(0), to);
+  if (!input)
+    return input;
+  return roundToHalf(*input);
+}
+
 /// The class of packed weights of this rank: linear, or convolution with one to three spatial axes.
 static const TargetInfo &getPackedClass(size_t rank) {
   if (rank == 2)
@@ -68,7 +76,10 @@ static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const 
   auto bound = bindCall(prepack, state.model);
   if (!bound)
     return bound.takeError();
-  auto weight = evaluateQuantize(state, *prepack.getArg(0).getNode());
+  static const TargetInfo &toMethod = requireMethod("to");
+  const Node &producer = *prepack.getArg(0).getNode();
+  auto weight = producer.is(Opcode::CallMethod) && producer.getTarget() == &toMethod ? evaluateHalf(state, producer)
+                                                                                       : evaluateQuantize(state, producer);
   if (!weight)
     return weight.takeError();
   if (weight->getRank() < 2 || weight->getRank() > 5)
