@@ -40,9 +40,9 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
   if (!bound)
     return bound.takeError();
   const BoundSlot *axis = bound->find("axis");
-  auto input = readConstant(state, quantize.getArg(0), quantize);
-  auto scale = readConstant(state, quantize.getArg(1), quantize);
-  auto zeroPoint = readConstant(state, quantize.getArg(2), quantize);
+  auto input = readConstant(state, bound->get("input").arg, quantize);
+  auto scale = readConstant(state, bound->get(axis ? "scales" : "scale").arg, quantize);
+  auto zeroPoint = readConstant(state, bound->get(axis ? "zero_points" : "zero_point").arg, quantize);
   if (!input || !scale || !zeroPoint)
     return llvm::joinErrors(input.takeError(), llvm::joinErrors(scale.takeError(), zeroPoint.takeError()));
   QParams qparams;
@@ -64,6 +64,19 @@ static llvm::Expected<Tensor> evaluateHalf(const LowerState &state, const Node &
   return roundToHalf(*input);
 }
 
+/// The weight that a prepack call takes: a quantize call of constants, or an attribute that is quantized already.
+static llvm::Expected<Tensor> evaluateWeight(const LowerState &state, const Argument &weight, const Node &prepack) {
+  static const TargetInfo &perTensor = requireFunction("torch.quantize_per_tensor");
+  static const TargetInfo &perChannel = requireFunction("torch.quantize_per_channel");
+  const Node *source = weight.getNodeOrNull();
+  if (isFunctionCall(source, perTensor) || isFunctionCall(source, perChannel))
+    return evaluateQuantize(state, *source);
+  auto tensor = readConstant(state, weight, prepack);
+  if (tensor && !isQuantized(tensor->getDType()))
+    return error(prepack.getLoc(), "'{0}' wants a quantized weight, got {1}", prepack.getName(), toString(tensor->getType())).code("lower_fold");
+  return tensor;
+}
+
 /// The class of packed weights of this rank: linear, or convolution with one to three spatial axes.
 static const TargetInfo &getPackedClass(size_t rank) {
   if (rank == 2)
@@ -77,9 +90,10 @@ static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const 
   if (!bound)
     return bound.takeError();
   static const TargetInfo &toMethod = requireMethod("to");
-  const Node &producer = *prepack.getArg(0).getNode();
-  auto weight = producer.is(Opcode::CallMethod) && producer.getTarget() == &toMethod ? evaluateHalf(state, producer)
-                                                                                       : evaluateQuantize(state, producer);
+  const Argument &operand = bound->slots.front().arg;
+  const Node *producer = operand.getNodeOrNull();
+  bool isHalf = producer && producer->is(Opcode::CallMethod) && producer->getTarget() == &toMethod;
+  auto weight = isHalf ? evaluateHalf(state, *producer) : evaluateWeight(state, operand, prepack);
   if (!weight)
     return weight.takeError();
   if (weight->getRank() < 2 || weight->getRank() > 5)

@@ -73,7 +73,7 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
   context.strict = flags.strict;
   context.allowUnmatched = flags.allowUnmatched;
   context.allowUncalibrated = flags.allowUncalibrated;
-  context.numThreads = std::max(1u, flags.threads.getValue());
+  context.numThreads = flags.threads;
   context.onWarning = [&sink](const Diagnostic &warning) { sink.add(warning); };
   bool wantsMissed = flags.remarks.getNumOccurrences() && flags.remarks != "applied";
   bool wantsApplied = flags.remarks == "applied" || flags.remarks == "all";
@@ -277,7 +277,7 @@ int main(int argc, char **argv) {
     return kBadUsage;
   if (int code = checkChoices(flags))
     return code;
-  if (llvm::Error err = llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa))) {
+  if (llvm::Error err = llvm::joinErrors(llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa)), checkThreads(flags.threads))) {
     reportError(kTool, std::move(err));
     return kBadUsage;
   }
@@ -292,14 +292,14 @@ int main(int argc, char **argv) {
   if (flags.listIsas)
     listIsas(llvm::outs());
   if (flags.listPasses || flags.listOps || flags.listBackends || flags.listObservers || flags.listIsas)
-    return kDone;
+    return finishOutput(kTool, kDone);
   if (!flags.printBackend.empty())
-    return printBackend(kTool, flags.printBackend);
+    return finishOutput(kTool, printBackend(kTool, flags.printBackend));
   if (!flags.checkBackend.empty())
-    return checkBackend(kTool, flags.checkBackend);
+    return finishOutput(kTool, checkBackend(kTool, flags.checkBackend));
   if (!flags.checkQConfig.empty())
-    return checkQConfig(kTool, flags.checkQConfig);
+    return finishOutput(kTool, checkQConfig(kTool, flags.checkQConfig));
   if (!flags.printDocs.empty())
-    return printDocs(kTool, flags.printDocs);
-  return runTool(flags);
+    return finishOutput(kTool, printDocs(kTool, flags.printDocs));
+  return finishOutput(kTool, runTool(flags));
 }
