@@ -65,6 +65,7 @@ OptFlags::OptFlags()
       listIsas("list-isas", cl::desc("list the instruction sets and which one is used"), cl::cat(inspection)),
       printBackend("print-backend", cl::desc("print a BackendConfig with 'extends' resolved"), cl::value_desc("name|file.json"), cl::cat(inspection)),
       checkBackend("check-backend", cl::desc("check a BackendConfig file"), cl::value_desc("file.json"), cl::cat(inspection)),
+      printDocs("print-docs", cl::desc("print a reference page of docs/ from the tables: ops"), cl::value_desc("page"), cl::cat(inspection)),
       splitInputFile("split-input-file", cl::desc("the input holds several models, divided by lines '// -----'"), cl::cat(testing)),
       verifyDiagnostics("verify-diagnostics", cl::desc("the input's expected-error comments must agree with the errors"), cl::cat(testing)),
       verifyEach("verify-each", cl::desc("verify after every pass (default 1)"), cl::init(true), cl::cat(testing)),

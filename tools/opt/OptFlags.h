@@ -37,7 +37,7 @@ struct OptFlags {
   llvm::cl::opt<bool> printIrBeforeAll, printIrAfterAll, printIrAfterFailure, stats, printPipeline;
   llvm::cl::opt<std::string> printIrAfterChange, printIrTo, reproducer;
   llvm::cl::opt<bool> listPasses, listOps, listBackends, listIsas;
-  llvm::cl::opt<std::string> printBackend, checkBackend;
+  llvm::cl::opt<std::string> printBackend, checkBackend, printDocs;
 
   llvm::cl::opt<bool> splitInputFile, verifyDiagnostics, verifyEach, inferTypes;
   llvm::cl::opt<std::string> isa, log;

@@ -1,5 +1,6 @@
 // qfx-opt: reads a model, runs passes over it, writes the result.
 #include "backends/config/BackendConfigJson.h"
+#include "backends/runtime/OpDocs.h"
 #include "ir/Text.h"
 #include "ir/emit/Emit.h"
 #include "ir/text/QfxText.h"
@@ -237,6 +238,16 @@ static int checkChoices(const OptFlags &flags) {
   return kDone;
 }
 
+/// --print-docs=<page>.
+static int printDocs(llvm::StringRef page) {
+  if (page == "ops") {
+    printOpsDoc(llvm::outs());
+    return kDone;
+  }
+  reportError(kTool, error(Location(), "--print-docs is 'ops', got '{0}'", page).code("usage"));
+  return kBadUsage;
+}
+
 int main(int argc, char **argv) {
   removeForeignOptions();
   OptFlags flags;
@@ -258,6 +269,8 @@ int main(int argc, char **argv) {
     listIsas(llvm::outs());
   if (flags.listPasses || flags.listOps || flags.listBackends || flags.listIsas)
     return kDone;
+  if (flags.printDocs.getNumOccurrences())
+    return printDocs(flags.printDocs);
   if (!flags.printBackend.empty() || !flags.checkBackend.empty())
     return printOrCheckBackend(flags);
   return runTool(flags);
