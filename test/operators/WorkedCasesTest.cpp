@@ -3,6 +3,7 @@
 
 #include "Catch.h"
 #include "ir/text/QfxText.h"
+#include "kernels/embedding/Embedding.h"
 
 #include <cmath>
 #include <fstream>
@@ -174,4 +175,99 @@ TEST_CASE("worked cases of the specification", "[quantized][worked]") {
     }
   }
   CHECK(count >= 200);
+}
+
+/// Runs a text without inputs; the elements of its only output.
+static std::vector<double> runForNumbers(const std::string &text) {
+  std::vector<double> numbers;
+  auto model = parseQfx(std::make_shared<SourceText>(SourceText{"worked", "qfx 1\n" + text}));
+  if (!model) {
+    FAIL_CHECK(toText(model.takeError()));
+    return numbers;
+  }
+  auto program = Program::compile(*model);
+  if (!program) {
+    FAIL_CHECK(toText(program.takeError()));
+    return numbers;
+  }
+  auto results = (*program)->run(llvm::ArrayRef<Tensor>());
+  if (!results) {
+    FAIL_CHECK(toText(results.takeError()));
+    return numbers;
+  }
+  const Tensor &result = (*results)[0].value.tensor;
+  for (int64_t i = 0; i < result.getNumElements(); ++i)
+    numbers.push_back(result.getElementAsDouble(i));
+  return numbers;
+}
+
+static void checkClose(const std::vector<double> &actual, const std::vector<double> &expected) {
+  REQUIRE(actual.size() == expected.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    CHECK(std::abs(actual[i] - expected[i]) <= 1e-6 * 8); // seven digits are printed
+}
+
+TEST_CASE("X70: quantize per channel", "[quantized][worked]") {
+  CHECK(runForNumbers(R"(buffer x : f32[2, 2] = [[0.1, -0.25], [1.0, 2.5]]
+buffer s : f32[2] = [0.1, 0.5]
+buffer z : i64[2] = [0, 10]
+graph() {
+  %x = get_attr[x]()
+  %s = get_attr[s]()
+  %z = get_attr[z]()
+  %q = call_function[torch.quantize_per_channel](%x, %s, %z, 0, torch.qint8)
+  %y = call_method[int_repr](%q)
+  return %y
+})") == std::vector<double>{1, -2, 12, 15});
+}
+
+TEST_CASE("X73: a dynamic convolution is clipped to its input's range", "[quantized][worked]") {
+  checkClose(runForNumbers(R"(buffer x : f32[1, 1, 2, 2] = [[[[0.0, 1.0], [2.0, -1.0]]]]
+buffer w : qint8[1, 1, 2, 2]{scale=0.02, zero_point=0} = [[[[10, 20], [-30, 40]]]]
+graph() {
+  %x = get_attr[x]()
+  %w = get_attr[w]()
+  %p = call_function[torch.ops.quantized.conv2d_prepack](%w, None, [1, 1], [0, 0], [1, 1], 1)
+  %y = call_function[torch.ops.quantized.conv2d_dynamic](%x, %p)
+  return %y
+})"),
+             {-1.0});
+}
+
+TEST_CASE("X76, X77, X78: packed embedding rows", "[quantized][worked]") {
+  const float table[2][4] = {{-1, 0, 1, 3}, {2, 2.5, 3, 4}};
+  const kernels::PackedRows byte{8, 4}, nibble{4, 4};
+  std::vector<uint8_t> bytes, nibbles;
+  std::vector<double> unpacked;
+  for (const auto &row : table) {
+    std::vector<uint8_t> packed(static_cast<size_t>(byte.rowBytes()));
+    kernels::packFloatRow(byte, row, packed.data());
+    bytes.insert(bytes.end(), packed.begin(), packed.end());
+    packed.assign(static_cast<size_t>(nibble.rowBytes()), 0);
+    kernels::packFloatRow(nibble, row, packed.data());
+    nibbles.insert(nibbles.end(), packed.begin(), packed.end());
+    float values[4];
+    kernels::unpackRow(nibble, packed.data(), values);
+    unpacked.insert(unpacked.end(), values, values + 4);
+  }
+  CHECK(bytes == std::vector<uint8_t>{0, 64, 128, 255, 129, 128, 128, 60, 0, 0, 128, 191, 0, 64, 128, 255, 129, 128, 0, 60, 0, 0, 0, 64});
+  CHECK(nibbles == std::vector<uint8_t>{64, 248, 68, 52, 0, 188, 64, 248, 68, 48, 0, 64});
+  checkClose(unpacked, {-1.0, 0.06640625, 1.132812, 2.999023, 2.0, 2.533203, 3.066406, 3.999512});
+}
+
+TEST_CASE("X79, X80: bags of packed rows", "[quantized][worked]") {
+  const std::string head = R"(buffer w : quint8[2, 4]{axis=0, scales=[0.01568627450980392, 0.00784313725490196], zero_points=[63.75, -255.0]} = [[0, 64, 128, 255], [0, 64, 127, 255]]
+buffer i : i64[3] = [0, 1, 1]
+buffer o : i64[2] = [0, 2]
+buffer p : f32[3] = [1.0, 0.5, 2.0]
+graph() {
+  %w = get_attr[w]()
+  %i = get_attr[i]()
+  %o = get_attr[o]()
+  %p = get_attr[p]()
+  %t = call_function[torch.ops.quantized.embedding_bag_prepack](%w)
+  %y = call_function[torch.ops.quantized.embedding_bag_byte](%t, %i, %o)";
+  checkClose(runForNumbers(head + ")\n  return %y\n}"), {1.0, 2.505882, 4.003922, 7.0, 2.0, 2.501961, 2.996078, 4.0});
+  checkClose(runForNumbers(head + ", per_sample_weights=%p)\n  return %y\n}"),
+             {0.0, 1.254902, 2.505883, 5.0, 4.0, 5.003922, 5.992157, 8.0});
 }
