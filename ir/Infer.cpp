@@ -3,9 +3,10 @@
 
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
-#include "ir/Module.h"
 #include "ir/ModuleGraph.h"
 #include "ir/InferDetail.h"
+#include "ir/Module.h"
+#include "ir/Text.h"
 
 namespace qfx {
 
@@ -120,9 +121,22 @@ static bool dependsOnUnknown(const InferContext &context) {
   return false;
 }
 
+/// Rule `<op>_quantized`: torch.ao.nn.quantized.functional takes quantized inputs only (operators 14).
+static llvm::Error checkQuantizedFunctional(const InferContext &context) {
+  llvm::StringRef text = context.getCall().target->text;
+  if (!startsWith(text, "torch.ao.nn.quantized.functional."))
+    return llvm::Error::success();
+  std::optional<TensorType> input = context.getOptionalTensor("input");
+  if (!input || isQuantized(input->dtype))
+    return llvm::Error::success();
+  return context.fail("quantized", "wants a quantized input to '{0}', got {1}", text, toString(*input));
+}
+
 llvm::Expected<ValueType> inferCall(const InferContext &context) {
   if (dependsOnUnknown(context))
     return ValueType();
+  if (llvm::Error err = checkQuantizedFunctional(context))
+    return err;
   auto result = context.getCall().op->infer(context);
   if (!result)
     return result;

@@ -23,6 +23,9 @@ static constexpr TargetInfo kTargets[] = {
 #define QFX_METHOD(Kind, text, signature) {TargetKind::Method, OpKind::Kind, text, "", signature, "", ""},
 #define QFX_MODULE(Kind, text, attributes, tensors, forward)                                                            \
   {TargetKind::Module, OpKind::Kind, text, "", attributes, tensors, forward},
+// Spellings only: whoever reads operators need not know them.
+#include "ir/ops/quantized_functional.def"
+
 #include "ir/Ops.def"
 };
 

@@ -2,6 +2,7 @@
 #include "backends/native/CodeSteps.h"
 #include "backends/runtime/Kernels.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace qfx::runtime {
@@ -51,6 +52,43 @@ View emitCodeClamp(BindContext &context, const View &input, const TensorType &ty
       },
       traits);
   return dst;
+}
+
+View emitDequantize(BindContext &context, const CodeOperand &operand, const kernels::QParams &params) {
+  View src = context.toDense(operand.view);
+  TensorType type = src.type;
+  type.dtype = DType::Float32;
+  type.quantizer = nullptr;
+  View dst = context.allocate(type, src.strides);
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  context.emit({&src}, {&dst}, [src, dst, params, isSigned = operand.isSigned(), &kernels](RunContext &run) {
+    run.parallelFor(src.getNumElements(), kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      if (isSigned)
+        kernels.dequantizeS8(src.getData<int8_t>() + begin, dst.getData<float>() + begin, end - begin, params);
+      else
+        kernels.dequantizeU8(src.getData<uint8_t>() + begin, dst.getData<float>() + begin, end - begin, params);
+    });
+  });
+  return dst;
+}
+
+void emitFromFloats(BindContext &context, llvm::ArrayRef<const View *> reads, const View &values, const View &dst,
+                    const kernels::QParams &output, std::function<void(int64_t, float *, int64_t)> rework) {
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  context.emit(reads, {&dst}, [values, dst, output, rework = std::move(rework), &kernels](RunContext &run) {
+    run.parallelFor(values.getNumElements(), kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      float chunk[kFloatChunk];
+      for (int64_t first = begin; first < end; first += kFloatChunk) {
+        const int64_t n = std::min(end - first, kFloatChunk);
+        std::copy_n(values.getData<float>() + first, n, chunk);
+        rework(first, chunk, n);
+        if (dst.getDType() == DType::QInt8)
+          kernels.quantizeS8(chunk, dst.getData<int8_t>() + first, n, output);
+        else
+          kernels.quantizeU8(chunk, dst.getData<uint8_t>() + first, n, output);
+      }
+    });
+  });
 }
 
 llvm::Expected<RuntimeValue> emitTableFunction(BindContext &context, const BoundFunction &function) {

@@ -22,7 +22,11 @@ llvm::Expected<RuntimeValue> bindPrepack(BindContext &context) {
   if (*bias)
     packed->setParameter("bias", *bias);
   if (!isLinear) {
-    for (const char *name : {"stride", "padding", "dilation"}) {
+    const bool isTransposed = context.getCall().find("output_padding");
+    llvm::SmallVector<const char *, 4> names = {"stride", "padding", "dilation"};
+    if (isTransposed)
+      names.push_back("output_padding");
+    for (const char *name : names) {
       llvm::Expected<llvm::SmallVector<int64_t, 4>> numbers = context.attrs().getInts(name, spatial);
       if (!numbers)
         return numbers.takeError();
@@ -32,6 +36,8 @@ llvm::Expected<RuntimeValue> bindPrepack(BindContext &context) {
     if (!groups)
       return groups.takeError();
     packed->setAttribute("groups", Argument(*groups));
+    if (isTransposed)
+      packed->setAttribute("transpose", Argument(true));
   }
   return RuntimeValue::ofPacked(std::move(packed));
 }

@@ -2,6 +2,7 @@
 #include "kernels/elementwise/QuantizedBinary.h"
 #include "backends/native/CodeSteps.h"
 #include "backends/runtime/Kernels.h"
+#include "kernels/elementwise/FixedPointAdd.h"
 
 namespace qfx::runtime {
 
@@ -43,6 +44,26 @@ RuntimeValue emitRows(BindContext &context, const View &a, const View &b, const 
       },
       traits);
   return RuntimeValue(dst);
+}
+
+/// qnnpack adds quint8 tensors of one shape in fixed point (operators 6).
+View emitFixedPointAdd(BindContext &context, const View &a, const View &b, const TensorType &type,
+                       const kernels::FixedPointAddParams &params) {
+  View dst = context.allocate(type, chooseLayout(type, a, b));
+  View left = a, right = b;
+  for (View *operand : {&left, &right})
+    if (!hasSameLayout(*operand, dst)) {
+      View copy = context.allocate(operand->type, dst.strides);
+      context.copy(*operand, copy);
+      *operand = copy;
+    }
+  context.emit({&left, &right}, {&dst}, [left, right, dst, params](RunContext &run) {
+    run.parallelFor(dst.getNumElements(), kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      kernels::addFixedPoint(left.getData<uint8_t>() + begin, right.getData<uint8_t>() + begin,
+                             dst.getData<uint8_t>() + begin, end - begin, params);
+    });
+  });
+  return dst;
 }
 
 /// The result's parameters follow from the input's and the number (operators 6, add_scalar and mul_scalar).
@@ -89,6 +110,10 @@ llvm::Expected<RuntimeValue> bindArithmetic(BindContext &context, Arithmetic ari
   if (!output)
     return output.takeError();
   const kernels::QuantizedBinaryKernels &kernels = kernels::selectQuantizedBinary();
+  if (arithmetic == Arithmetic::Add && context.getBuilder().usesStageQ() && !a->isSigned() &&
+      a->view.sizes == b->view.sizes)
+    if (auto params = kernels::makeFixedPointAddParams(a->params, b->params, *output, relu))
+      return RuntimeValue(emitFixedPointAdd(context, a->view, b->view, *type, *params));
   if (arithmetic == Arithmetic::Add) {
     kernels::QuantizedAddParams params = kernels::makeQuantizedAddParams(a->params, b->params, *output, relu);
     return a->isSigned() ? emitRows(context, a->view, b->view, *type, kernels.addS8, params)

@@ -8,7 +8,8 @@
 
 namespace qfx::runtime {
 
-llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context) {
+/// Weight, bias and where they stand, unchecked.
+static llvm::Expected<QuantizedWeights> readWeights(BindContext &context) {
   QuantizedWeights weights;
   if (context.has("packed")) {
     llvm::Expected<std::shared_ptr<const Module>> packed = context.getPacked("packed");
@@ -31,9 +32,10 @@ llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context) {
     weights.weight = *weight;
     weights.bias = *bias;
   }
-  return checkQuantizedWeights(context, std::move(weights));
+  return weights;
 }
 
+/// Output channels first, per tensor or per output channel.
 llvm::Expected<QuantizedWeights> checkQuantizedWeights(BindContext &context, QuantizedWeights weights) {
   const Tensor &weight = weights.weight;
   if (weight.getDType() != DType::QInt8 || !weight.getQuantizer() || weight.getRank() < 2)
@@ -54,18 +56,94 @@ llvm::Expected<QuantizedWeights> checkQuantizedWeights(BindContext &context, Qua
   return weights;
 }
 
-llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,
-                                                const CodeOperand &input, const kernels::QParams &output, bool relu,
-                                                int64_t depth, const int32_t *weightSum) {
+llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context) {
+  llvm::Expected<QuantizedWeights> weights = readWeights(context);
+  if (!weights)
+    return weights.takeError();
+  return checkQuantizedWeights(context, std::move(*weights));
+}
+
+/// [in, out / groups, k...] as [out, in / groups, k reversed...].
+static Tensor turnWeight(const Tensor &weight, int64_t groups, QuantizerRef quantizer) {
+  llvm::SmallVector<int64_t, 5> sizes(weight.getSizes().begin(), weight.getSizes().end());
+  const int64_t in = sizes[0] / groups, out = sizes[1];
+  int64_t taps = 1;
+  for (size_t i = 2; i < sizes.size(); ++i)
+    taps *= sizes[i];
+  sizes[0] = out * groups;
+  sizes[1] = in;
+  const int8_t *from = weight.getData<int8_t>().data();
+  return Tensor::build(
+      DType::QInt8, sizes,
+      [&](MutableBytes bytes) {
+        auto *to = reinterpret_cast<int8_t *>(bytes.data());
+        for (int64_t g = 0; g < groups; ++g)
+          for (int64_t o = 0; o < out; ++o)
+            for (int64_t i = 0; i < in; ++i)
+              for (int64_t t = 0; t < taps; ++t)
+                *to++ = from[((g * in + i) * out + o) * taps + taps - 1 - t];
+      },
+      std::move(quantizer));
+}
+
+llvm::Expected<QuantizedWeights> getTransposedWeights(BindContext &context, int64_t groups) {
+  llvm::Expected<QuantizedWeights> weights = readWeights(context);
+  if (!weights)
+    return weights.takeError();
+  const Tensor &weight = weights->weight;
+  if (weight.getDType() != DType::QInt8 || !weight.getQuantizer() || weight.getRank() < 3)
+    return context.fail("weight must be a qint8 tensor of rank 3 or more, got {0}", toString(weight.getType()));
+  if (groups < 1 || weight.getSizes()[0] % groups != 0)
+    return context.fail("{0} input channels do not fall into {1} groups", weight.getSizes()[0], groups);
+  QuantizerRef quantizer = weight.getQuantizer();
+  if (!quantizer->isPerTensor()) {
+    if (quantizer->getScheme() != QScheme::PerChannelAffine || quantizer->getAxis() != 1)
+      return context.fail("weight must be quantized per tensor or along axis 1, got {0}", toString(weight.getType()));
+    std::vector<double> scales;
+    std::vector<int64_t> zeroPoints;
+    for (int64_t g = 0; g < groups; ++g) { // each group reuses the entries (operators 5.3)
+      scales.insert(scales.end(), quantizer->getScales().begin(), quantizer->getScales().end());
+      zeroPoints.insert(zeroPoints.end(), quantizer->getZeroPoints().begin(), quantizer->getZeroPoints().end());
+    }
+    quantizer = std::make_shared<const Quantizer>(Quantizer::perChannel(std::move(scales), std::move(zeroPoints), 0));
+  }
+  weights->weight = turnWeight(weight, groups, quantizer);
+  return checkQuantizedWeights(context, std::move(*weights));
+}
+
+static kernels::RequantSpec makeSpec(const QuantizedWeights &weights, const kernels::QParams &input, int64_t depth) {
   kernels::RequantSpec spec;
   spec.channels = weights.getChannels();
   spec.depth = depth;
-  spec.srcScale = input.params.scale;
-  spec.srcZeroPoint = input.params.zeroPoint;
+  spec.srcScale = input.scale;
+  spec.srcZeroPoint = input.zeroPoint;
   spec.weightScale = weights.scale.data();
   spec.weightZeroPoint = weights.zeroPoint.data();
   spec.perChannel = !weights.weight.getQuantizer()->isPerTensor();
   spec.bias = weights.bias ? weights.bias.getData<float>().data() : nullptr;
+  return spec;
+}
+
+RequantTables makeDequantTables(BindContext &context, const QuantizedWeights &weights, const kernels::QParams &input,
+                                int64_t depth, const int32_t *weightSum) {
+  RequantTables tables;
+  tables.memory = context.allocatePacked(kernels::getRequantBytes(weights.getChannels()));
+  tables.params = kernels::prepareDequant(makeSpec(weights, input, depth), weightSum, tables.memory.get());
+  return tables;
+}
+
+kernels::RequantParams prepareDynamicRequant(const QuantizedWeights &weights, const kernels::QParams &params,
+                                             int64_t depth, const int32_t *weightSum, void *memory) {
+  kernels::RequantSpec spec = makeSpec(weights, params, depth);
+  spec.dstScale = params.scale;
+  spec.dstZeroPoint = params.zeroPoint;
+  return kernels::prepareRequant(spec, weightSum, memory);
+}
+
+llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,
+                                                const CodeOperand &input, const kernels::QParams &output, bool relu,
+                                                int64_t depth, const int32_t *weightSum) {
+  kernels::RequantSpec spec = makeSpec(weights, input.params, depth);
   spec.dstScale = output.scale;
   spec.dstZeroPoint = output.zeroPoint;
   spec.relu = relu;

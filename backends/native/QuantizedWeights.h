@@ -28,6 +28,10 @@ llvm::Expected<QuantizedWeights> getQuantizedWeights(BindContext &context);
 /// Checks dtypes, sizes and scheme of `weight` and `bias`, and fills in `scale` and `zeroPoint`.
 llvm::Expected<QuantizedWeights> checkQuantizedWeights(BindContext &context, QuantizedWeights weights);
 
+/// The same of a transposed convolution, [in, out / groups, k...] per tensor or per channel along axis 1, turned into
+/// those of the convolution that does its work: [out, in / groups, k reversed...] along axis 0.
+llvm::Expected<QuantizedWeights> getTransposedWeights(BindContext &context, int64_t groups);
+
 /// The tables of an output stage, with their memory.
 struct RequantTables {
   kernels::RequantParams params;
@@ -39,6 +43,15 @@ struct RequantTables {
 llvm::Expected<RequantTables> makeRequantTables(BindContext &context, const QuantizedWeights &weights,
                                                 const CodeOperand &input, const kernels::QParams &output, bool relu,
                                                 int64_t depth, const int32_t *weightSum);
+
+/// Tables of a layer with float output: y = f32(acc) * f32(s_x * s_w) + b.
+RequantTables makeDequantTables(BindContext &context, const QuantizedWeights &weights, const kernels::QParams &input,
+                                int64_t depth, const int32_t *weightSum);
+
+/// Tables of a dynamic convolution, whose output has the input's parameters, found while running (operators 11.3).
+/// \param memory  getRequantBytes(channels) bytes.
+kernels::RequantParams prepareDynamicRequant(const QuantizedWeights &weights, const kernels::QParams &params,
+                                             int64_t depth, const int32_t *weightSum, void *memory);
 
 } // namespace qfx::runtime
 

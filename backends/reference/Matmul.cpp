@@ -1,4 +1,6 @@
 // Float matrix product with PyTorch's rules for vectors and batches.
+#include "backends/reference/FloatMatmul.h"
+
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/sgemm/Sgemm.h"
@@ -16,18 +18,9 @@ struct MatmulPlan {
 
 } // namespace
 
-llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
-  llvm::Expected<View> first = getFloatTensor(context, "input");
-  if (!first)
-    return first.takeError();
-  llvm::Expected<View> second = getFloatTensor(context, context.getCall().find("other") ? "other" : "mat2");
-  if (!second)
-    return second.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  View a = first->getRank() == 1 ? unsqueezed(*first, 0) : *first;
-  View b = second->getRank() == 1 ? unsqueezed(*second, 1) : *second;
+View emitFloatMatmul(BindContext &context, const View &first, const View &second, const TensorType &type) {
+  View a = first.getRank() == 1 ? unsqueezed(first, 0) : first;
+  View b = second.getRank() == 1 ? unsqueezed(second, 1) : second;
   a = context.toOrder(a, StorageOrder::RowMajor);
   if (b.getRank() > 2)
     b = context.toOrder(b, StorageOrder::RowMajor);
@@ -60,7 +53,7 @@ llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
       (view == &a ? plan.aOffsets : plan.bOffsets).push_back(offset);
     }
   }
-  View dst = context.allocate(*type, StorageOrder::RowMajor);
+  View dst = context.allocate(type, StorageOrder::RowMajor);
   const kernels::SgemmKernel &kernel = kernels::selectSgemm();
   StepTraits traits;
   traits.scratchBytes = kernels::getSgemmScratchSize(kernel, plan.k) * static_cast<int64_t>(sizeof(float));
@@ -90,7 +83,20 @@ llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
         });
       },
       traits);
-  return RuntimeValue(dst);
+  return dst;
+}
+
+llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
+  llvm::Expected<View> first = getFloatTensor(context, "input");
+  if (!first)
+    return first.takeError();
+  llvm::Expected<View> second = getFloatTensor(context, context.getCall().find("other") ? "other" : "mat2");
+  if (!second)
+    return second.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  return RuntimeValue(emitFloatMatmul(context, *first, *second, *type));
 }
 
 } // namespace qfx::runtime

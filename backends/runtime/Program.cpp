@@ -200,8 +200,11 @@ llvm::Expected<Plan *> Program::Impl::start(llvm::ArrayRef<Tensor> inputs, bool 
   if (llvm::Error err = checkInputs(inputs))
     return err;
   std::vector<TensorType> types;
-  for (const Tensor &input : inputs)
+  for (auto [node, input] : llvm::zip(placeholders, inputs)) {
     types.push_back(input.getType());
+    if (node->getType()) // the elements stand row-major, but the declared format decides how some operators round
+      types.back().format = node->getType()->format;
+  }
   llvm::Expected<Plan *> plan = getPlan(types, keepAll);
   if (!plan)
     return plan.takeError();

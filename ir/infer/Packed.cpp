@@ -52,6 +52,10 @@ llvm::Expected<ValueType> inferQuantizedLinear(const InferContext &context) {
   if (input.getRank() < 2)
     return context.fail("rank", "wants an input of rank >= 2, got {0}", toString(input));
   QFX_TRY(result, inferLinearShape(context, input, weights.weight, getOwnBias(context)));
+  if (!context.hasValue("output_scale") && !context.hasValue("output_zero_point")) {
+    result.quantizer = input.quantizer; // quantized.functional.linear (operators 14)
+    return ValueType(result);
+  }
   QFX_TRY(quantizer, getQuantizer(context, input.dtype, "output_scale", "output_zero_point"));
   result.quantizer = quantizer;
   return ValueType(result);
@@ -94,7 +98,8 @@ static llvm::Expected<TensorType> inferPackedConv(const InferContext &context, c
   return inferConvShape(context, input, weights.weight, getOwnBias(context), geometry);
 }
 
-/// quint8 in and out, channels-last (operators 5).  The addend of the *_add forms: rules `<op>_quantized`, `<op>_other` (the result's shape).
+/// quint8 in and out, channels-last (operators 5).  The addend of the *_add forms: rules `<op>_quantized`, `<op>_other`
+/// (the result's shape).
 llvm::Expected<ValueType> inferQuantizedConv(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   QFX_TRY(weights, getWeights(context));
@@ -142,8 +147,13 @@ llvm::Expected<ValueType> inferQuantizedEmbedding(const InferContext &context) {
   return ValueType(result);
 }
 
+/// Rule `quantized_embedding_bag_mode`: bags are always summed; a module that asks for another mode is refused
+/// (operators 13.4).
 llvm::Expected<ValueType> inferQuantizedEmbeddingBag(const InferContext &context) {
   QFX_TRY(weights, getWeights(context));
+  const Argument &mode = context.getCall().get("mode").arg;
+  if (mode.isString() && mode.getString() != "sum")
+    return context.fail("mode", "sums its bags, it has no mode '{0}'", mode.getString());
   if (llvm::Error err = checkTable(context, weights.weight))
     return err;
   QFX_TRY(result, inferBagShape(context, weights.weight, DType::Float32));

@@ -13,11 +13,16 @@ llvm::Expected<ValueType> inferQuantizedKept(const InferContext &context) {
   return ValueType(input);
 }
 
-/// Parameters from the slots output_scale and output_zero_point.
+/// Parameters from the slots output_scale and output_zero_point; without them the input's (leaky_relu of operators 14).
+/// Rule `<op>_qparams`: both or none.
 llvm::Expected<ValueType> inferQuantizedSame(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   if (llvm::Error err = checkPerTensor(context, input, "input"))
     return err;
+  if (context.hasValue("output_scale") != context.hasValue("output_zero_point"))
+    return context.fail("qparams", "wants both a scale and a zero point, or neither");
+  if (!context.hasValue("output_scale"))
+    return ValueType(input);
   QFX_TRY(quantizer, getQuantizer(context, input.dtype, "output_scale", "output_zero_point"));
   input.quantizer = quantizer;
   return ValueType(input);
@@ -39,8 +44,8 @@ llvm::Expected<ValueType> inferQuantizedSoftmax(const InferContext &context) {
 // Two operands
 //===----------------------------------------------------------------------===//
 
-/// x + c on codes of (scale, zeroPoint): the addend snaps to a multiple of the scale and moves the zero point; where that leaves the code
-/// range, the scale widens (operators 6).
+/// x + c on codes of (scale, zeroPoint): the addend snaps to a multiple of the scale and moves the zero point; where
+/// that leaves the code range, the scale widens (operators 6).
 static Quantizer addNumber(const Quantizer &input, const DTypeInfo &info, double addend) {
   double scale = input.getScale(), low = static_cast<double>(info.codeMin), high = static_cast<double>(info.codeMax);
   double moved = static_cast<double>(input.getZeroPoint()) - std::nearbyint(addend / scale);
@@ -61,7 +66,8 @@ static Quantizer multiplyNumber(const Quantizer &input, const DTypeInfo &info, d
 }
 
 /// The result of a quantized tensor and a number; parameters unknown if either is.
-static TensorType combineWithNumber(const InferContext &context, const TensorType &input, std::optional<double> number) {
+static TensorType combineWithNumber(const InferContext &context, const TensorType &input,
+                                    std::optional<double> number) {
   OpKind kind = context.getCall().op->kind;
   bool isAdd = kind == OpKind::QuantizedAdd || kind == OpKind::QuantizedAddRelu;
   TensorType result = input;
@@ -74,8 +80,8 @@ static TensorType combineWithNumber(const InferContext &context, const TensorTyp
   return result;
 }
 
-/// Rules `<op>_input` (at least one quantized tensor), `<op>_dtype` (one dtype), `<op>_broadcast`, `<op>_qparams` (two tensors need output
-/// parameters).
+/// Rules `<op>_input` (at least one quantized tensor), `<op>_dtype` (one dtype), `<op>_broadcast`, `<op>_qparams` (two
+/// tensors need output parameters).
 llvm::Expected<ValueType> inferQuantizedBinary(const InferContext &context) {
   ValueType left = context.getValue("input"), right = context.getValue("other");
   const TensorType *a = left.getTensor(), *b = right.getTensor();
@@ -89,7 +95,8 @@ llvm::Expected<ValueType> inferQuantizedBinary(const InferContext &context) {
   if (!isLeft || !isRight) {
     const TensorType *other = isLeft ? b : a;
     if (other && multiplyAll(other->shape) != Dim(1))
-      return context.fail("input", "wants a quantized tensor or a number as the other operand, got {0}", toString(*other));
+      return context.fail("input", "wants a quantized tensor or a number as the other operand, got {0}",
+                          toString(*other));
     return ValueType(combineWithNumber(context, isLeft ? *a : *b, context.findNumber(isLeft ? "other" : "input")));
   }
   if (a->dtype != b->dtype)

@@ -11,8 +11,12 @@ namespace qfx::kernels {
 
 static int64_t roundUp64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+static bool usesDepthwise(const ConvShape &shape, const ConvKernels &kernels) {
+  return kernels.depthwise && shape.isDepthwise();
+}
+
 int64_t getPackedConvBytes(const ConvShape &shape, const ConvKernels &kernels) {
-  if (shape.isDepthwise())
+  if (usesDepthwise(shape, kernels))
     return getPackedDepthwiseBytes(shape, *kernels.depthwise);
   int64_t group = getPackedGemmBytes(*kernels.gemm, shape.groupOutChannels(), shape.reduction());
   return shape.groups * group + roundUp64(shape.outChannels * sizeof(int32_t));
@@ -22,7 +26,7 @@ PackedConv packConv(const ConvShape &shape, const ConvKernels &kernels, const in
   PackedConv packed;
   packed.shape = shape;
   packed.memory = memory;
-  if (shape.isDepthwise()) {
+  if (usesDepthwise(shape, kernels)) {
     packed.depthwise = packDepthwise(shape, *kernels.depthwise, weight, memory);
     packed.weightSum = packed.depthwise.weightSum;
     return packed;

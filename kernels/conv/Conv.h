@@ -1,7 +1,7 @@
 // Quantized convolution on channels-last codes: 1-d, 2-d, 3-d, any stride, padding, dilation and groups.
 //
-// Usage: packConv once per weight; prepareRequant (with PackedConv::weightSum) once per set of scales; planConv once per
-// input size; then runConv over units [0, plan.units()), split over threads in any way without changing a bit.
+// Usage: packConv once per weight; prepareRequant (with PackedConv::weightSum) once per set of scales; planConv once
+// per input size; then runConv over units [0, plan.units()), split over threads in any way without changing a bit.
 // Depthwise convolutions go to kernels/depthwise, all others become GEMMs of im2col rows (1x1: of the pixels in place).
 #ifndef KERNELS_CONV_CONV_H
 #define KERNELS_CONV_CONV_H
@@ -13,7 +13,7 @@
 
 namespace qfx::kernels {
 
-/// The table rows a convolution runs on.
+/// The table rows a convolution runs on.  Without a depthwise row every convolution becomes GEMMs.
 struct ConvKernels {
   const GemmKernel *gemm = nullptr;
   const DepthwiseKernel *depthwise = nullptr;

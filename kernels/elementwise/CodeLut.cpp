@@ -69,12 +69,11 @@ void buildRequantizeLut(DequantizeRule rule, CodeType inType, const QParams &in,
     reluAll(outType, out.zeroPoint, lut);
 }
 
-/// RNE(f32(f32(c) * m)) + z, clamped; any c.
-static int32_t requantizeInt(int64_t c, float multiplier, int32_t zeroPoint, Range range) {
+int32_t requantizeCode(int64_t c, float multiplier, int32_t low, int32_t high, int32_t zeroPoint) {
   float t = static_cast<float>(c) * multiplier;
-  float low = static_cast<float>(range.lo - zeroPoint), high = static_cast<float>(range.hi - zeroPoint);
-  t = t > low ? t : low;
-  t = t < high ? t : high;
+  float least = static_cast<float>(low - zeroPoint), most = static_cast<float>(high - zeroPoint);
+  t = t > least ? t : least;
+  t = t < most ? t : most;
   return static_cast<int32_t>(std::lrint(t)) + zeroPoint;
 }
 
@@ -94,7 +93,7 @@ void buildAddScalarLut(CodeType type, const QParams &in, double c, bool relu, QP
   for (int byte = 0; byte < 256; ++byte) {
     int32_t code = codeOf(byte, type);
     if (out.zeroPoint != shifted)
-      code = requantizeInt(code - in.zeroPoint + cq, multiplier, out.zeroPoint, range);
+      code = requantizeCode(code - in.zeroPoint + cq, multiplier, range.lo, range.hi, out.zeroPoint);
     lut.entry[byte] = static_cast<uint8_t>(code);
   }
   if (relu)

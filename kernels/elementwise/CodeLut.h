@@ -45,6 +45,9 @@ void buildMulScalarLut(CodeType type, const QParams &in, double c, bool relu, QP
 /// QZ(value; params) of one value: bounds of hardtanh, fill values (operators.md 3.1).
 int32_t quantizeValue(float value, CodeType type, const QParams &params);
 
+/// RNE(f32(f32(c) * multiplier)) + zeroPoint clamped to [low, high], any c (operators.md 3.4).
+int32_t requantizeCode(int64_t c, float multiplier, int32_t low, int32_t high, int32_t zeroPoint);
+
 /// Row functions of one instruction set; n >= 0 codes, dst may equal src, otherwise no overlap.
 struct CodeMapKernels {
   /// dst[i] = lut.entry[src[i]].

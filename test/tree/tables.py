@@ -149,8 +149,8 @@ def check_operators(root: pathlib.Path, tests: Tests):
 def check_runtime_kernels(root: pathlib.Path, tests: Tests):
     path = root / "backends" / "runtime" / "Kernels.def"
     spellings = get_spellings(root)
-    folders = ("test/unit/backends", "test/golden/runtime", "test/golden/graphs", "test/golden/recurrent", "test/golden/quantizable", "test/golden/weight_only",
-               "test/passes", "test/tools")
+    folders = ("test/unit/backends", "test/golden/runtime", "test/golden/quantized", "test/golden/graphs", "test/golden/recurrent", "test/golden/quantizable",
+               "test/golden/weight_only", "test/operators", "test/passes", "test/tools")
     for _, row in read_rows(path) if path.exists() else []:
         found = any(tests.spell(name, *folders) for name in spellings.get(row[0], []))
         yield path, row[0], found, "a model that is run, below " + ", ".join(folders)
@@ -215,7 +215,7 @@ def check_error_codes(root: pathlib.Path, tests: Tests):
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         if line.startswith("| `"):
             for code in re.findall(r"`(\w+)`", line.split("|")[1]):
-                yield path, code, tests.spell(code, "test/ir", "test/unit", "test/passes", "test/tools", "test/fuzz", "test/kernels"), "its code in a test"
+                yield path, code, tests.spell(code, "test/ir", "test/unit", "test/operators", "test/passes", "test/tools", "test/fuzz", "test/kernels"), "its code in a test"
 
 
 CHECKS = [check_operators, check_runtime_kernels, check_passes, check_kernels, check_names, check_error_codes]

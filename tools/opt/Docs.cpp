@@ -3,6 +3,7 @@
 
 #include "backends/config/ConfigCodes.h"
 #include "backends/config/QConfigMapping.h"
+#include "backends/runtime/OpDocs.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "tools/common/Tool.h"
@@ -80,6 +81,7 @@ struct DocsTable {
 } // namespace
 
 static constexpr DocsTable kTables[] = {{llvm::StringLiteral("observers"), printObserverDocs},
+                                        {llvm::StringLiteral("ops"), printOpsDoc},
                                         {llvm::StringLiteral("qconfigs"), printQConfigs},
                                         {llvm::StringLiteral("qconfig-defaults"), printQConfigDefaults},
                                         {llvm::StringLiteral("config-errors"), printConfigErrors}};

@@ -70,7 +70,7 @@ OptFlags::OptFlags()
       printBackend("print-backend", cl::desc("print a BackendConfig with 'extends' resolved"), cl::value_desc("name|file.json"), cl::cat(inspection)),
       checkBackend("check-backend", cl::desc("check a BackendConfig file"), cl::value_desc("file.json"), cl::cat(inspection)),
       checkQConfig("check-qconfig", cl::desc("check a QConfigMapping file"), cl::value_desc("file.json"), cl::cat(inspection)),
-      printDocs("print-docs", cl::desc("print a table of the documentation: observers, qconfigs, qconfig-defaults, config-errors"), cl::value_desc("table"), cl::cat(inspection)),
+      printDocs("print-docs", cl::desc("print a table of the documentation: observers, ops, qconfigs, qconfig-defaults, config-errors"), cl::value_desc("table"), cl::cat(inspection)),
       explain("explain", cl::desc("why these nodes of the model are quantized or not"), cl::value_desc("node,..."), cl::CommaSeparated, cl::cat(inspection)),
       splitInputFile("split-input-file", cl::desc("the input holds several models, divided by lines '// -----'"), cl::cat(testing)),
       verifyDiagnostics("verify-diagnostics", cl::desc("the input's expected-error comments must agree with the errors"), cl::cat(testing)),
