@@ -4,34 +4,8 @@
 #include "ir/Ops.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/STLExtras.h"
 
 namespace qfx {
-
-template <class T> static T *findNamed(std::vector<std::pair<std::string, T>> &entries, llvm::StringRef name) {
-  if (name.empty())
-    return nullptr;
-  char last = name.back(); // members of one parent differ in their ends: m1, m2, ...
-  for (auto &entry : entries)
-    if (entry.first.size() == name.size() && entry.first.back() == last && entry.first == name)
-      return &entry.second;
-  return nullptr;
-}
-
-template <class T> static const T *findNamed(const std::vector<std::pair<std::string, T>> &entries, llvm::StringRef name) {
-  return findNamed(const_cast<std::vector<std::pair<std::string, T>> &>(entries), name);
-}
-
-template <class T> static void setNamed(std::vector<std::pair<std::string, T>> &entries, llvm::StringRef name, T value) {
-  if (T *slot = findNamed(entries, name))
-    *slot = std::move(value);
-  else
-    entries.emplace_back(name.str(), std::move(value));
-}
-
-template <class T> static void removeNamed(std::vector<std::pair<std::string, T>> &entries, llvm::StringRef name) {
-  llvm::erase_if(entries, [&](const auto &entry) { return entry.first == name; });
-}
 
 Module::Module(llvm::StringRef className) : className(className.str()) {}
 
@@ -39,7 +13,7 @@ Module::Module(const TargetInfo &moduleClass, Named<Argument> attributes)
     : moduleClass(&moduleClass), className(moduleClass.text.str()), attributes(std::move(attributes)) {}
 
 const Argument *Module::findAttribute(llvm::StringRef name) const {
-  if (const Argument *set = findNamed(attributes, name))
+  if (const Argument *set = attributes.find(name))
     return set;
   if (moduleClass)
     if (const SlotInfo *slot = moduleClass->getSignature().findSlot(name))
@@ -54,12 +28,12 @@ const Argument &Module::getAttribute(llvm::StringRef name) const {
   return *value;
 }
 
-void Module::setAttribute(llvm::StringRef name, Argument value) { setNamed(attributes, name, std::move(value)); }
+void Module::setAttribute(llvm::StringRef name, Argument value) { attributes.set(name, std::move(value)); }
 
 const Tensor *Module::findTensor(llvm::StringRef name) const {
-  if (const Tensor *parameter = findNamed(parameters, name))
+  if (const Tensor *parameter = parameters.find(name))
     return parameter;
-  return findNamed(buffers, name);
+  return buffers.find(name);
 }
 
 const Tensor &Module::getTensor(llvm::StringRef name) const {
@@ -68,24 +42,24 @@ const Tensor &Module::getTensor(llvm::StringRef name) const {
   return *tensor;
 }
 
-void Module::setParameter(llvm::StringRef name, Tensor tensor) { setNamed(parameters, name, std::move(tensor)); }
-void Module::setBuffer(llvm::StringRef name, Tensor tensor) { setNamed(buffers, name, std::move(tensor)); }
+void Module::setParameter(llvm::StringRef name, Tensor tensor) { parameters.set(name, std::move(tensor)); }
+void Module::setBuffer(llvm::StringRef name, Tensor tensor) { buffers.set(name, std::move(tensor)); }
 
 void Module::removeTensor(llvm::StringRef name) {
-  removeNamed(parameters, name);
-  removeNamed(buffers, name);
+  parameters.remove(name);
+  buffers.remove(name);
 }
 
 ModuleRef Module::findChild(llvm::StringRef name) const {
-  const ModuleRef *child = findNamed(children, name);
+  const ModuleRef *child = children.find(name);
   return child ? *child : nullptr;
 }
 
-void Module::setChild(llvm::StringRef name, ModuleRef child) { setNamed(children, name, std::move(child)); }
-void Module::removeChild(llvm::StringRef name) { removeNamed(children, name); }
+void Module::setChild(llvm::StringRef name, ModuleRef child) { children.set(name, std::move(child)); }
+void Module::removeChild(llvm::StringRef name) { children.remove(name); }
 
 bool Module::hasMember(llvm::StringRef name) const {
-  return findAttribute(name) || findTensor(name) || findNamed(children, name);
+  return findAttribute(name) || findTensor(name) || children.find(name);
 }
 
 ModuleRef Module::findModule(llvm::StringRef path) const {

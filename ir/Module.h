@@ -4,6 +4,7 @@
 
 #include "ir/Argument.h"
 #include "ir/Location.h"
+#include "ir/NamedList.h"
 #include "ir/Tensor.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -23,7 +24,7 @@ using ModuleRef = std::shared_ptr<Module>;
 /// A module object.  Several parents may hold the same one (shared observers, a layer under two names).
 class Module {
 public:
-  template <class T> using Named = std::vector<std::pair<std::string, T>>;
+  template <class T> using Named = NamedList<T>;
 
   /// A container of a class that the operator table does not know ("torch.nn.Module" for a bare level).
   explicit Module(llvm::StringRef className = "torch.nn.Module");

@@ -78,7 +78,8 @@ static void writeArgument(OStream &out, const Argument &argument) {
   }
 }
 
-static void writeNamed(OStream &out, llvm::StringRef key, llvm::ArrayRef<std::pair<std::string, Argument>> entries) {
+template <class Entries>
+static void writeNamed(OStream &out, llvm::StringRef key, const Entries &entries) {
   out.attributeBegin(key);
   out.object([&] {
     for (const auto &[name, value] : entries) {
@@ -126,7 +127,7 @@ static void writeNode(OStream &out, const Node &node, const TypeMap &types) {
   });
 }
 
-static void writeTensors(OStream &out, llvm::StringRef key, llvm::ArrayRef<std::pair<std::string, Tensor>> tensors) {
+static void writeTensors(OStream &out, llvm::StringRef key, const Module::Named<Tensor> &tensors) {
   out.attributeObject(key, [&] {
     for (const auto &entry : tensors)
       out.attributeObject(entry.first, [&] {
