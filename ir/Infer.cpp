@@ -3,9 +3,9 @@
 
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
-#include "ir/ModuleGraph.h"
 #include "ir/InferDetail.h"
 #include "ir/Module.h"
+#include "ir/ModuleGraph.h"
 #include "ir/Text.h"
 
 namespace qfx {
