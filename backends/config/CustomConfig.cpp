@@ -6,18 +6,6 @@
 
 namespace qfx {
 
-static constexpr llvm::StringLiteral kQuantTypes[] = {llvm::StringLiteral("static"), llvm::StringLiteral("dynamic"),
-                                                      llvm::StringLiteral("weight_only")};
-
-llvm::StringRef getQuantTypeName(QuantType type) { return kQuantTypes[static_cast<size_t>(type)]; }
-
-std::optional<QuantType> parseQuantType(llvm::StringRef name) {
-  for (size_t i = 0; i < std::size(kQuantTypes); ++i)
-    if (name == kQuantTypes[i])
-      return static_cast<QuantType>(i);
-  return std::nullopt;
-}
-
 template <class K, class V> static void setEntry(std::vector<std::pair<K, V>> &entries, K key, V value) {
   for (auto &entry : entries)
     if (entry.first == key) {
@@ -187,9 +175,9 @@ std::string PrepareCustomConfig::toString() const {
 std::string ConvertCustomConfig::toString() const {
   FieldPrinter printer("ConvertCustomConfig");
   std::string types;
-  for (size_t i = 0; i < observedToQuantized.size(); ++i)
-    if (!observedToQuantized[i].empty())
-      types += (types.empty() ? "'" : ", '") + kQuantTypes[i].str() + "': " + FieldPrinter::map(observedToQuantized[i]);
+  for (QuantType type : {QuantType::Static, QuantType::Dynamic, QuantType::WeightOnly})
+    if (const ModuleClassMap &map = getObservedToQuantized(type); !map.empty())
+      types += (types.empty() ? "'" : ", '") + getQuantTypeName(type).str() + "': " + FieldPrinter::map(map);
   if (!types.empty())
     printer.add("observed_to_quantized_custom_module_class", "{" + types + "}");
   printer.addNames("preserved_attributes", preservedAttributes);

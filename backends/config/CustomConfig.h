@@ -5,17 +5,12 @@
 
 #include "backends/config/BackendConfig.h"
 #include "backends/config/QConfigMapping.h"
+#include "backends/config/QConfigPredicates.h"
 
 #include <array>
 #include <memory>
 
 namespace qfx {
-
-/// How values are quantized, as far as the choice of a custom module's class depends on it.
-enum class QuantType : uint8_t { Static, Dynamic, WeightOnly };
-/// static, dynamic, weight_only.
-llvm::StringRef getQuantTypeName(QuantType type);
-std::optional<QuantType> parseQuantType(llvm::StringRef name);
 
 /// Which class stands for which, in order of setting; setting a key again replaces its value in place.
 class ModuleClassMap {
@@ -95,13 +90,13 @@ public:
                                                      QuantType type = QuantType::Static);
   ConvertCustomConfig &setPreservedAttributes(std::vector<std::string> names);
   const ModuleClassMap &getObservedToQuantized(QuantType type) const { return observedToQuantized[static_cast<size_t>(type)]; }
-  /// Is the class a key of one of the three maps?
+  /// Is the class a key of one of the maps?
   bool isObservedClass(const OperatorName &moduleClass) const;
   const std::vector<std::string> &getPreservedAttributes() const { return preservedAttributes; }
   std::string toString() const;
 
 private:
-  std::array<ModuleClassMap, 3> observedToQuantized;
+  std::array<ModuleClassMap, 4> observedToQuantized; ///< by QuantType; nothing under Qat
   std::vector<std::string> preservedAttributes;
 };
 

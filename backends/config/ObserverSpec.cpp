@@ -150,7 +150,9 @@ llvm::Error checkKeyword(const ObserverSpec &spec, llvm::StringRef name, const A
 
 /// A module of a class whose keywords are its attributes.
 static llvm::Expected<ModuleRef> buildPlain(const ObserverSpec &spec, std::vector<Keyword> attributes, ModuleRef inner) {
-  auto module = std::make_shared<Module>(*spec.observerClass, std::move(attributes));
+  auto module = std::make_shared<Module>(*spec.observerClass);
+  for (Keyword &attribute : attributes)
+    module->setAttribute(attribute.first, std::move(attribute.second));
   if (inner)
     module->setChild("activation_post_process", std::move(inner));
   if (const ObserverInfo *info = findObserver(*module))

@@ -172,7 +172,7 @@ llvm::Error checkCustomRules(const PrepareCustomConfig &custom, const GraphModul
     }
   auto add = [&](llvm::StringRef what, const std::string &name, llvm::ArrayRef<std::string> known, llvm::StringRef problem) {
     if (!llvm::is_contained(known, name))
-      unmatched.push_back(makeDiagnostic(llvm::formatv("{0} entry '{1}' {2}{3}", what, name, problem, didYouMean(name, known))));
+      unmatched.push_back(makeDiagnostic({}, llvm::formatv("{0} entry '{1}' {2}{3}", what, name, problem, didYouMean(name, known))));
   };
   constexpr llvm::StringLiteral kNoGraph("matches no module with a graph of its own (export it as a leaf)");
   constexpr llvm::StringLiteral kNoCall("matches no called module");
@@ -188,7 +188,7 @@ llvm::Error checkCustomRules(const PrepareCustomConfig &custom, const GraphModul
     add("float_to_observed_custom_module_class", entry.first.text, classes, kNoCall);
   for (const std::string &name : custom.getPreservedAttributes())
     if (!model.getRoot().hasMember(name))
-      unmatched.push_back(makeDiagnostic(llvm::formatv("preserved_attributes entry '{0}' is no member of the model", name)));
+      unmatched.push_back(makeDiagnostic({}, llvm::formatv("preserved_attributes entry '{0}' is no member of the model", name)));
   return report(std::move(unmatched), context);
 }
 

@@ -124,9 +124,12 @@ private:
     DTypePlan plan(model, context.backend, context);
     if (llvm::Error err = plan.resolveQConfigs(mapping))
       return err;
-    if (llvm::Error err = plan.findMatches())
+    PrepareCustomConfig custom = options.custom ? *options.custom : context.customConfig.prepare;
+    if (!options.inputQuantizedIndexes.empty())
+      custom.setInputQuantizedIndexes(options.inputQuantizedIndexes);
+    if (llvm::Error err = plan.findMatches(custom))
       return err;
-    if (llvm::Error err = plan.decide(options.inputQuantizedIndexes, options.strictModuleWeights))
+    if (llvm::Error err = plan.decide(custom.getInputQuantizedIndexes(), options.strictModuleWeights))
       return err;
     explainQConfig(node, plan);
     explainEntries(node, model, plan);
