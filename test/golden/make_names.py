@@ -19,8 +19,8 @@ PIECES = ["conv", "conv_1", "conv_2", "conv_10", "add", "add_", "add_01", "layer
 SNAKE = ["myLinear", "L1.0", "ReLU", "conv2D", "XMLHttp", "a_B", "aB", "ABC", "layer1.0.downSample", "", "aBcDe", "conv_Relu"]
 
 # Every name that torch.fx keeps from nodes: keywords, builtins and those its generated code uses.
-# Not None: create_node asks with the object None, for which torch would let the name pass.
-RESERVED = {*keyword.kwlist, *dir(builtins), *_custom_builtins} - {"None"}
+# Among them None, which passes all the same: create_node asks on behalf of the object None.
+RESERVED = {*keyword.kwlist, *dir(builtins), *_custom_builtins}
 
 
 def main():
