@@ -50,7 +50,7 @@ llvm::Expected<ValueType> inferQuantizePerTensor(const InferContext &context) {
 }
 
 /// Rules `quantize_per_channel_axis` (inside the tensor; 0 or 1 for channels_last), `quantize_per_channel_count` (one scale and zero point per
-/// channel).  A floating-point zero point tensor selects the float-qparams scheme.
+/// channel), `quantize_per_channel_scale` (known scales are finite and > 0), `quantize_per_channel_zero_point` (known ones fit the dtype).  A floating-point zero point tensor selects the float-qparams scheme.
 llvm::Expected<ValueType> inferQuantizePerChannel(const InferContext &context) {
   QFX_TRY(dtype, getQuantizedDType(context));
   QFX_TRY(input, context.getTensor("input"));
@@ -71,15 +71,21 @@ llvm::Expected<ValueType> inferQuantizePerChannel(const InferContext &context) {
   const Tensor *scaleData = context.getConstantTensor("scales"), *zeroPointData = context.getConstantTensor("zero_points");
   if (!scaleData || !zeroPointData || !channels.isStatic())
     return ValueType(input);
+  const DTypeInfo &info = getDTypeInfo(toUnderlyingDType(dtype));
   std::vector<double> scaleValues;
   std::vector<int64_t> zeroPointValues;
   std::vector<float> floatScales, floatZeroPoints;
   for (int64_t i = 0; i < scaleData->getNumElements(); ++i) {
     double scale = scaleData->getElementAsDouble(i), zeroPoint = zeroPointData->getElementAsDouble(i);
+    if (!(scale > 0 && std::isfinite(scale)))
+      return context.fail("scale", "wants finite scales > 0, got {0} for channel {1}", scale, i);
+    if (isFloat(zeroPoints.dtype) ? !std::isfinite(zeroPoint) : !(zeroPoint >= info.codeMin && zeroPoint <= info.codeMax))
+      return context.fail("zero_point", "wants zero points in {0}..{1} for {2}, got {3} for channel {4}", info.codeMin, info.codeMax,
+                          getDTypeInfo(dtype).torchName, zeroPoint, i);
     scaleValues.push_back(scale);
     floatScales.push_back(static_cast<float>(scale));
     floatZeroPoints.push_back(static_cast<float>(zeroPoint));
-    zeroPointValues.push_back(std::abs(zeroPoint) < 0x1p62 ? static_cast<int64_t>(zeroPoint) : 0);
+    zeroPointValues.push_back(isFloat(zeroPoints.dtype) ? 0 : static_cast<int64_t>(zeroPoint));
   }
   input.quantizer = std::make_shared<const Quantizer>(
       isFloat(zeroPoints.dtype)

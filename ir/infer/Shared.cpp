@@ -201,8 +201,8 @@ llvm::Expected<QuantizerRef> getQuantizer(const InferContext &context, DType dty
   if (!(*zeroPoint >= static_cast<double>(info.codeMin) && *zeroPoint <= static_cast<double>(info.codeMax)))
     return context.fail("zero_point", "wants a zero point in {0}..{1} for {2}, got {3}", info.codeMin, info.codeMax,
                         getDTypeInfo(dtype).torchName, *zeroPoint);
-  if (std::isnan(*scale))
-    return context.fail("scale", "got a scale that is not a number");
+  if (!(*scale > 0 && std::isfinite(*scale)))
+    return context.fail("scale", "wants a finite scale > 0, got {0}", *scale);
   return std::make_shared<const Quantizer>(Quantizer::perTensor(*scale, static_cast<int64_t>(*zeroPoint)));
 }
 

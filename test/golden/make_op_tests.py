@@ -105,7 +105,7 @@ class Model:
             for name, tensor in case["tensors"].items():
                 tensor = tensor.get("tensor", tensor)
                 word = "buffer" if any(b in name for b in ("running", "num_batches", "_scale", "_zero_point")) or name in ("scale", "zero_point") else "parameter"
-                self.lines.append("%s %s.%s : %s = 0" % (word, path, name, type_text(tensor)))
+                self.lines.append("%s %s.%s : %s = %d" % (word, path, name, type_text(tensor), name == "scale"))
             target = path
         self.call("call_" + kind, target, case["args"], case["kwargs"], case.get("result"), comment)
 
