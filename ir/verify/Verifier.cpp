@@ -4,6 +4,7 @@
 #include "ir/Bind.h"
 #include "ir/GraphModule.h"
 #include "ir/Infer.h"
+#include "ir/Text.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -39,8 +40,9 @@ static llvm::StringRef describeSlotType(SlotType type) {
   return "a value";
 }
 
-static bool fits(SlotType type, const Argument &value) {
-  switch (type) {
+/// A slot that takes None for all its ints takes it for single ones as well: AdaptiveAvgPool2d((None, 2)).
+static bool fits(const SlotInfo &slot, const Argument &value) {
+  switch (slot.type) {
   case SlotType::Tensor:
   case SlotType::TensorList:
     return false; // an attribute is no tensor
@@ -48,7 +50,9 @@ static bool fits(SlotType type, const Argument &value) {
     return value.isInt();
   case SlotType::Ints:
     return value.isInt() ||
-           (value.isSequence() && llvm::all_of(value.getElements(), [](const Argument &one) { return one.isInt(); }));
+           (value.isSequence() && llvm::all_of(value.getElements(), [&](const Argument &one) {
+              return one.isInt() || (one.isNone() && slot.acceptsNone);
+            }));
   case SlotType::Float:
     return value.isFloat() || value.isInt();
   case SlotType::Number:
@@ -66,7 +70,7 @@ static bool fits(SlotType type, const Argument &value) {
 }
 
 llvm::Error checkAttribute(llvm::StringRef className, const SlotInfo &slot, const Argument &value, const Location &loc) {
-  if (fits(slot.type, value) || (value.isNone() && slot.acceptsNone))
+  if (fits(slot, value) || (value.isNone() && slot.acceptsNone))
     return llvm::Error::success();
   return error(loc, "attribute '{0}' of '{1}' is {2}{3}, got {4}", slot.name, className, describeSlotType(slot.type),
                slot.acceptsNone ? " or None" : "", toString(value, ArgumentStyle::Qfx))
@@ -221,6 +225,16 @@ private:
     }
   }
 
+  /// Python itself: a method's object comes first, and the functions of builtins and operator know no keywords.
+  void checkPositional(const Node &node) {
+    llvm::StringRef target = node.getTargetText();
+    if (node.is(Opcode::CallMethod) && node.getArgs().empty())
+      findings.add(error(node.getLoc(), "method '{0}' takes its object as the first positional argument", target).code("node_arity"));
+    if (node.is(Opcode::CallFunction) && !node.getKwargs().empty() && (startsWith(target, "operator.") || startsWith(target, "builtins.")))
+      findings.add(error(node.getLoc(), "'{0}' takes positional arguments only, got '{1}'", target, node.getKwargs().front().first)
+                       .code("node_arity"));
+  }
+
   void checkTarget(const Node &node) {
     if (sawOutput)
       findings.add(error(node.getLoc(), "'{0}' stands behind the output", node.getName()).code("node_output"));
@@ -244,6 +258,7 @@ private:
     case Opcode::CallMethod:
       if (!node.getTarget())
         findings.add(error(node.getLoc(), "'{0}' has no target", node.getName()).code("node_target"));
+      checkPositional(node);
       break;
     case Opcode::CallModule: {
       ModuleRef module = target.empty() ? nullptr : model.getRoot().findModule(target);
