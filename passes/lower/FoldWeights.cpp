@@ -40,9 +40,9 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
   if (!bound)
     return bound.takeError();
   const BoundSlot *axis = bound->find("axis");
-  auto input = readConstant(state, quantize.getArg(0), quantize);
-  auto scale = readConstant(state, quantize.getArg(1), quantize);
-  auto zeroPoint = readConstant(state, quantize.getArg(2), quantize);
+  auto input = readConstant(state, bound->get("input").arg, quantize);
+  auto scale = readConstant(state, bound->get(axis ? "scales" : "scale").arg, quantize);
+  auto zeroPoint = readConstant(state, bound->get(axis ? "zero_points" : "zero_point").arg, quantize);
   if (!input || !scale || !zeroPoint)
     return llvm::joinErrors(input.takeError(), llvm::joinErrors(scale.takeError(), zeroPoint.takeError()));
   QParams qparams;
@@ -54,6 +54,19 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
     qparams.zeroPoints.push_back(static_cast<int64_t>(zeroPoint->getElementAsDouble(i)));
   }
   return quantizeTensor(*input, qparams);
+}
+
+/// The weight that a prepack call takes: a quantize call of constants, or an attribute that is quantized already.
+static llvm::Expected<Tensor> evaluateWeight(const LowerState &state, const Argument &weight, const Node &prepack) {
+  static const TargetInfo &perTensor = requireFunction("torch.quantize_per_tensor");
+  static const TargetInfo &perChannel = requireFunction("torch.quantize_per_channel");
+  const Node *source = weight.getNodeOrNull();
+  if (isFunctionCall(source, perTensor) || isFunctionCall(source, perChannel))
+    return evaluateQuantize(state, *source);
+  auto tensor = readConstant(state, weight, prepack);
+  if (tensor && !isQuantized(tensor->getDType()))
+    return error(prepack.getLoc(), "'{0}' wants a quantized weight, got {1}", prepack.getName(), toString(tensor->getType())).code("lower_fold");
+  return tensor;
 }
 
 /// The class of packed weights of this rank: linear, or convolution with one to three spatial axes.
@@ -68,7 +81,7 @@ static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const 
   auto bound = bindCall(prepack, state.model);
   if (!bound)
     return bound.takeError();
-  auto weight = evaluateQuantize(state, *prepack.getArg(0).getNode());
+  auto weight = evaluateWeight(state, bound->slots.front().arg, prepack);
   if (!weight)
     return weight.takeError();
   if (weight->getRank() < 2 || weight->getRank() > 5)

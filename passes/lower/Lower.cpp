@@ -4,6 +4,7 @@
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
+#include "passes/config/ModuleFacts.h"
 #include "passes/lower/LowerDetail.h"
 
 namespace qfx {
@@ -34,9 +35,18 @@ static bool isRelu(const LowerState &state, const Node &node) {
   return module && module->isA(moduleClass);
 }
 
-std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &quantize) {
+bool isStaticQuantize(const LowerState &state, const Node &node) {
   static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
-  if (!isFunctionCall(&quantize, quantizePerTensor))
+  if (!isFunctionCall(&node, quantizePerTensor) || node.getArgs().size() != 4)
+    return false;
+  return llvm::all_of(node.getArgs().slice(1, 2), [&](const Argument &arg) {
+    Node *source = arg.getNodeOrNull();
+    return arg.isNumber() || (source && source->is(Opcode::GetAttr) && state.model.getRoot().findTensorAt(source->getTargetText()));
+  });
+}
+
+std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &quantize) {
+  if (!isStaticQuantize(state, quantize))
     return std::nullopt;
   StaticMatch match{&quantize, nullptr, quantize.getArg(0).getNodeOrNull()};
   if (match.ref && isRelu(state, *match.ref)) {
@@ -60,7 +70,7 @@ OutputQParams getOutputQParams(const LowerState &state, const Node &quantize) {
     if (arg.isNumber())
       return arg.getNumber();
     const Tensor *tensor = state.model.getRoot().findTensorAt(arg.getNode()->getTargetText());
-    assert(tensor && "the verifier has seen that the attribute exists");
+    assert(tensor && "isStaticQuantize has seen that the attribute exists");
     return tensor->getElementAsDouble(0);
   };
   return {read(quantize.getArg(1)), static_cast<int64_t>(read(quantize.getArg(2)))};
@@ -99,9 +109,8 @@ void lowerShapeQueries(LowerState &state) {
 llvm::Error reportReferencePatterns(LowerState &state) {
   static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
   for (Node &node : state.model.getGraph().nodes()) {
-    if (!isFunctionCall(&node, quantizePerTensor))
-      continue;
-    Node *producer = node.getArg(0).getNodeOrNull();
+    const Argument *source = isFunctionCall(&node, quantizePerTensor) ? findOperand(node, 0, "input") : nullptr;
+    Node *producer = source ? source->getNodeOrNull() : nullptr;
     if (!producer || producer->is(Opcode::Placeholder) || producer->is(Opcode::GetAttr))
       continue;
     bool readsDequantized = llvm::any_of(producer->getInputs(), [](Node *input) { return isDequantize(input); });
@@ -117,7 +126,21 @@ llvm::Error reportReferencePatterns(LowerState &state) {
   return llvm::Error::success();
 }
 
+/// Observers are what convert turns into quantize calls: before that there is nothing to lower.  Rule `lower_observed`.
+static llvm::Error checkConverted(const GraphModule &model) {
+  for (const Node &node : model.getGraph().nodes()) {
+    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+    if (module && isObserverModule(*module))
+      return error(node.getLoc(), "'lower' got an observed model: '{0}' ({1}) is still an observer", node.getName(), module->getClassName())
+          .note({}, "run 'convert-to-reference' before it, or 'convert', which does both")
+          .code("lower_observed");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error lower(GraphModule &model, PassContext &context) {
+  if (llvm::Error err = checkConverted(model))
+    return err;
   LowerState state{model, {}, context};
   if (model.findMeta("prepared")) { // a reference model from elsewhere has no such state: nothing is skipped then
     auto prepared = PreparedState::load(model);

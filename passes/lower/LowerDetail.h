@@ -35,7 +35,9 @@ std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &qua
 /// Operands 0..count-1 that are nodes must be dequantize calls, and at least one must be.
 bool areDequantized(const Node &ref, size_t count);
 OutputQParams getOutputQParams(const LowerState &state, const Node &quantize);
-/// The scale and zero point nodes of a quantize call.
+/// Is it torch.quantize_per_tensor(x, scale, zero_point, dtype), positional, with both parameters numbers or attributes of the model?
+bool isStaticQuantize(const LowerState &state, const Node &node);
+/// The scale and zero point nodes of such a call; null where a number stands.
 std::pair<Node *, Node *> getQParamNodes(const Node &quantize);
 /// Erases each node that nobody uses any more.
 void eraseIfUnused(Graph &graph, std::initializer_list<Node *> nodes);

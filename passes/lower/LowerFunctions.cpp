@@ -61,6 +61,8 @@ llvm::Error lowerStaticFunctions(LowerState &state) {
     Node *quantizedWeight = weightDequantize->getArg(0).getNodeOrNull();
     if (!isFunctionCall(quantizedWeight, perTensor) && !isFunctionCall(quantizedWeight, perChannel))
       continue;
+    if (!quantizedWeight->getKwargs().empty()) // convert writes them by position
+      continue;
     auto prepackArgs = makePrepackArgs(state, *call, *row->prepack, quantizedWeight);
     if (!prepackArgs)
       return prepackArgs.takeError();
@@ -68,16 +70,16 @@ llvm::Error lowerStaticFunctions(LowerState &state) {
     auto [scaleNode, zeroPointNode] = getQParamNodes(*pattern->quantize);
     Node *packed;
     {
-      auto insertPoint = Graph::InsertPoint::before(scaleNode);
+      auto insertPoint = Graph::InsertPoint::before(scaleNode ? scaleNode : pattern->quantize);
       packed = graph.callFunction(*row->prepack, trimToCall(*call, *row->prepack, std::move(*prepackArgs)));
       packed->setLoc(call->getLoc());
     }
     if (pattern->relu)
       setValueOrigin(*call, *pattern->relu);
     call->setTarget(pattern->relu ? *row->toRelu : *row->to);
-    call->setArgsAndKwargs({inputDequantize->getArg(0), packed, scaleNode, zeroPointNode}, {});
+    call->setArgsAndKwargs({inputDequantize->getArg(0), packed, pattern->quantize->getArg(1), pattern->quantize->getArg(2)}, {});
     pattern->quantize->replaceAllUsesWith(call);
-    graph.moveAfter(call, zeroPointNode);
+    graph.moveAfter(call, zeroPointNode ? zeroPointNode : packed);
     graph.erase(pattern->quantize);
     if (pattern->relu)
       graph.erase(pattern->relu);
@@ -113,10 +115,9 @@ llvm::Error lowerBinaryFunctions(LowerState &state) {
       args.push_back(operand ? operand->getArg(0) : arg);
       numTensors += operand != nullptr;
     }
-    auto [scaleNode, zeroPointNode] = getQParamNodes(*pattern->quantize);
     if (numTensors == 2) {
-      args.emplace_back(scaleNode);
-      args.emplace_back(zeroPointNode);
+      args.push_back(pattern->quantize->getArg(1));
+      args.push_back(pattern->quantize->getArg(2));
     }
     Node *lowered;
     {

@@ -1,6 +1,7 @@
 // dequantize(s) -> op -> quantize of operators that need no weight (workflow 6.6).
 #include "passes/lower/LowerDetail.h"
 
+#include "ir/Bind.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/ValueOrigin.h"
@@ -39,28 +40,61 @@ static std::vector<Node *> getDequantizedOperands(const Node &ref) {
 /// Keywords of float functionals that their quantized twins do not have.
 static bool isKeywordKept(const TargetInfo &target, llvm::StringRef key) { return target.getSignature().findSlot(key) != nullptr; }
 
-/// F.hardswish(x, inplace=False) -> quantized.hardswish(x, output_scale=s, output_zero_point=z), behind the zero point node.
-static void callQuantizedFunction(Graph &graph, Node &ref, const TargetInfo &target, Node *scaleNode, Node *zeroPointNode) {
+static bool isOutputParameter(const SlotInfo &slot) { return slot.name == "output_scale" || slot.name == "output_zero_point"; }
+
+/// Do the float call's arguments mean the same in its quantized twin, and lack nothing that the twin has no default for?
+static bool fitsTwin(const Node &ref, const TargetInfo &twin, const Kwargs &kwargs) {
+  llvm::ArrayRef<SlotInfo> floatSlots = ref.getTarget()->getSignature().getSlots(), slots = twin.getSignature().getSlots();
+  size_t numPositional = ref.getArgs().size();
+  if (numPositional > std::min(floatSlots.size(), slots.size()))
+    return false;
+  for (size_t i = 0; i < numPositional; ++i)
+    if (floatSlots[i].target != slots[i].target || isOutputParameter(slots[i]))
+      return false;
+  return llvm::all_of(slots.drop_front(numPositional), [&](const SlotInfo &slot) {
+    return slot.isOptional || isOutputParameter(slot) ||
+           llvm::any_of(kwargs, [&](const auto &given) { return given.first == slot.name; });
+  });
+}
+
+/// F.hardswish(x, inplace=False) -> quantized.hardswish(x, output_scale=s, output_zero_point=z), behind the zero point node.  Upstream hands
+/// on what the float call had; where that would not be a call of the twin (F.leaky_relu(x, 0.25) lacks `inplace`, F.dropout's p stands where
+/// the twin has its scale), its arguments go by name and the float function's defaults are written out (qfx rule).
+static llvm::Error callQuantizedFunction(GraphModule &model, Node &ref, const TargetInfo &target, const Argument &scale,
+                                         const Argument &zeroPoint) {
+  Graph &graph = model.getGraph();
+  std::vector<Argument> args = ref.getArgs().vec();
   Kwargs kwargs;
   for (const auto &[key, value] : ref.getKwargs())
     if (isKeywordKept(target, key))
       kwargs.emplace_back(key, value);
-  kwargs.emplace_back("output_scale", scaleNode);
-  kwargs.emplace_back("output_zero_point", zeroPointNode);
-  auto insertPoint = Graph::InsertPoint::after(zeroPointNode);
-  Node *call = graph.callFunction(target, ref.getArgs(), std::move(kwargs));
+  if (!fitsTwin(ref, target, kwargs)) {
+    auto bound = bindCall(ref, model);
+    if (!bound)
+      return bound.takeError();
+    args = {bound->get("input").arg};
+    kwargs.clear();
+    for (const SlotInfo &slot : target.getSignature().getSlots().drop_front())
+      if (const BoundSlot *value = bound->find(slot.target); value && (value->isGiven || !slot.isOptional))
+        kwargs.emplace_back(slot.name, value->arg);
+  }
+  kwargs.emplace_back("output_scale", scale);
+  kwargs.emplace_back("output_zero_point", zeroPoint);
+  Node *zeroPointNode = zeroPoint.getNodeOrNull();
+  auto insertPoint = Graph::InsertPoint::after(zeroPointNode ? zeroPointNode : &ref);
+  Node *call = graph.callFunction(target, std::move(args), std::move(kwargs));
   call->setLoc(ref.getLoc());
   setValueOrigin(*call, ref);
   ref.replaceAllUsesWith(call);
   graph.erase(&ref);
+  return llvm::Error::success();
 }
 
 llvm::Error lowerSpecialPatterns(LowerState &state) {
-  static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
   static const TargetInfo &toMethod = requireMethod("to");
   Graph &graph = state.model.getGraph();
   for (Node *quantize : graph.getNodeVector()) {
-    bool isQuantize = isFunctionCall(quantize, quantizePerTensor);
+    bool isQuantize = isStaticQuantize(state, *quantize);
     bool isHalf = quantize->is(Opcode::CallMethod) && quantize->getTarget() == &toMethod && quantize->getArgs().size() == 2 &&
                   quantize->getArg(1) == Argument(DType::Float16);
     Node *ref = isQuantize || isHalf ? quantize->getArg(0).getNodeOrNull() : nullptr;
@@ -80,13 +114,15 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
     }
     for (Node *dequantize : dequantizes)
       ref->replaceInputWith(dequantize, dequantize->getArg(0).getNode());
-    auto [scaleNode, zeroPointNode] = isQuantize ? getQParamNodes(*quantize) : std::pair<Node *, Node *>();
+    const std::vector<Argument> quantizeArgs = quantize->getArgs().vec();
     quantize->replaceAllUsesWith(ref);
     graph.erase(quantize);
-    if (row->group == LoweringGroup::Default && ref->is(Opcode::CallFunction))
-      callQuantizedFunction(graph, *ref, *row->to, scaleNode, zeroPointNode);
-    else
-      eraseIfUnused(graph, {scaleNode, zeroPointNode});
+    if (row->group == LoweringGroup::Default && ref->is(Opcode::CallFunction)) {
+      if (llvm::Error err = callQuantizedFunction(state.model, *ref, *row->to, quantizeArgs[1], quantizeArgs[2]))
+        return err;
+    } else if (isQuantize) {
+      eraseIfUnused(graph, {quantizeArgs[1].getNodeOrNull(), quantizeArgs[2].getNodeOrNull()});
+    }
   }
   return llvm::Error::success();
 }
