@@ -38,6 +38,19 @@ QConfigMapping &QConfigMapping::setModuleNameObjectTypeOrder(OrderKey key, Optio
   return *this;
 }
 
+std::string QConfigMapping::OrderKey::toString() const {
+  return llvm::formatv("('{0}', '{1}', {2})", modulePath, type.text, index);
+}
+
+QConfigMapping &QConfigMapping::setRuleLoc(llvm::StringRef section, llvm::StringRef rule, Location loc) {
+  ruleLocs[{section.str(), rule.str()}] = std::move(loc);
+  return *this;
+}
+Location QConfigMapping::getRuleLoc(llvm::StringRef section, llvm::StringRef rule) const {
+  auto it = ruleLocs.find({section.str(), rule.str()});
+  return it == ruleLocs.end() ? Location() : it->second;
+}
+
 const OptionalQConfig *QConfigMapping::findObjectType(const OperatorName &type) const {
   for (const auto &[key, qconfig] : objectTypes)
     if (key == type)

@@ -6,6 +6,7 @@
 #include "backends/config/QConfig.h"
 #include "ir/Diagnostics.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ public:
     std::string modulePath;
     OperatorName type;
     unsigned index;
+    std::string toString() const; ///< ('layer.0', 'torch.relu', 1)
     bool operator==(const OrderKey &other) const {
       return modulePath == other.modulePath && type == other.type && index == other.index;
     }
@@ -40,6 +42,11 @@ public:
   /// Entry for a type, or null when there is none (an entry may hold "none").
   const OptionalQConfig *findObjectType(const OperatorName &type) const;
 
+  /// Where a rule stands in the file it came from; nowhere for rules that code made.  `section` is the JSON key, `rule` the entry's text
+  /// (for module_name_object_type_order: OrderKey::toString).
+  QConfigMapping &setRuleLoc(llvm::StringRef section, llvm::StringRef rule, Location loc);
+  Location getRuleLoc(llvm::StringRef section, llvm::StringRef rule) const;
+
   Argument toArgument() const;
   static llvm::Expected<QConfigMapping> fromArgument(const Argument &argument);
   std::string toString() const; ///< PyTorch's print
@@ -49,6 +56,7 @@ private:
   std::vector<std::pair<OperatorName, OptionalQConfig>> objectTypes;
   std::vector<std::pair<std::string, OptionalQConfig>> regexes, names;
   std::vector<std::pair<OrderKey, OptionalQConfig>> orders;
+  std::map<std::pair<std::string, std::string>, Location> ruleLocs; ///< (section, rule)
 };
 
 /// workflow 2.2 / numerics 5.5.

@@ -41,16 +41,23 @@ public:
     readVersion();
     readBase();
     readGlobal();
+    auto setLoc = [&](llvm::StringRef section, llvm::StringRef rule, const JsonCursor &key) {
+      mapping.setRuleLoc(section, rule, key.getReport().locate(key->offset));
+    };
     readEntries("object_type", [&](const JsonCursor &key, llvm::StringRef name, OptionalQConfig qconfig) {
-      if (std::optional<OperatorName> type = readName(key, name))
+      if (std::optional<OperatorName> type = readName(key, name)) {
+        setLoc("object_type", type->text, key);
         mapping.setObjectType(*type, std::move(qconfig));
+      }
     });
     readEntries("module_name_regex", [&](const JsonCursor &key, llvm::StringRef regex, OptionalQConfig qconfig) {
       if (std::string why = findRegexError(regex); !why.empty())
         return key.error("regex-invalid", ("'" + regex + "' is not a regular expression: " + why).str());
+      setLoc("module_name_regex", regex, key);
       mapping.setModuleNameRegex(regex.str(), std::move(qconfig));
     });
     readEntries("module_name", [&](const JsonCursor &key, llvm::StringRef path, OptionalQConfig qconfig) {
+      setLoc("module_name", path, key);
       mapping.setModuleName(path.str(), std::move(qconfig));
     });
     readOrders();
@@ -149,8 +156,11 @@ private:
         continue;
       if (index->integer < 0 || index->integer > INT32_MAX)
         index.error("order-index", "an index counts calls from 0, got " + std::to_string(index->integer));
-      else if (type)
-        mapping.setModuleNameObjectTypeOrder({path->text, *type, static_cast<unsigned>(index->integer)}, std::move(qconfig));
+      else if (type) {
+        QConfigMapping::OrderKey key{path->text, *type, static_cast<unsigned>(index->integer)};
+        mapping.setRuleLoc("module_name_object_type_order", key.toString(), entry.getReport().locate(entry->offset));
+        mapping.setModuleNameObjectTypeOrder(std::move(key), std::move(qconfig));
+      }
     }
   }
 

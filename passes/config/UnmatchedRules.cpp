@@ -64,8 +64,9 @@ private:
   }
 };
 
-Diagnostic makeDiagnostic(std::string message) {
+Diagnostic makeDiagnostic(Location loc, std::string message) {
   Diagnostic diagnostic;
+  diagnostic.loc = std::move(loc);
   diagnostic.message = std::move(message);
   diagnostic.code = "unmatched_rule";
   return diagnostic;
@@ -91,7 +92,8 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
   for (const auto &entry : mapping.getObjectTypes())
     if (!isKnownType(entry.first, names))
       unmatched.push_back(
-          makeDiagnostic(llvm::formatv("object_type entry '{0}' names no known operator{1}", entry.first.text,
+          makeDiagnostic(mapping.getRuleLoc("object_type", entry.first.text),
+                         llvm::formatv("object_type entry '{0}' names no known operator{1}", entry.first.text,
                                        didYouMean(entry.first.text, getKnownTypes(entry.first, names)))));
   for (const auto &entry : mapping.getModuleNameRegexes()) {
     std::regex regex;
@@ -104,21 +106,24 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
       return std::regex_search(path, regex, std::regex_constants::match_continuous);
     });
     if (!hit)
-      unmatched.push_back(makeDiagnostic(llvm::formatv("module_name_regex entry '{0}' matches no module{1}",
+      unmatched.push_back(makeDiagnostic(mapping.getRuleLoc("module_name_regex", entry.first),
+                                         llvm::formatv("module_name_regex entry '{0}' matches no module{1}",
                                                        entry.first, didYouMean(entry.first, names.getPaths()))));
   }
   for (const auto &entry : mapping.getModuleNames())
     if (!names.paths.count(entry.first))
-      unmatched.push_back(makeDiagnostic(llvm::formatv("module_name entry '{0}' matches no module{1}", entry.first,
+      unmatched.push_back(makeDiagnostic(mapping.getRuleLoc("module_name", entry.first),
+                                         llvm::formatv("module_name entry '{0}' matches no module{1}", entry.first,
                                                        didYouMean(entry.first, names.getPaths()))));
   for (const auto &entry : mapping.getModuleNameObjectTypeOrders()) {
     const QConfigMapping::OrderKey &key = entry.first;
     auto it = names.callCounts.find({key.modulePath, key.type.text});
     unsigned count = it == names.callCounts.end() ? 0 : it->second;
     if (key.index >= count)
-      unmatched.push_back(makeDiagnostic(llvm::formatv(
-          "module_name_object_type_order entry ('{0}', '{1}', {2}) matches no call: '{0}' has {3} of that type",
-          key.modulePath, key.type.text, key.index, count)));
+      unmatched.push_back(makeDiagnostic(
+          mapping.getRuleLoc("module_name_object_type_order", key.toString()),
+          llvm::formatv("module_name_object_type_order entry {0} matches no call: '{1}' has {2} of that type",
+                        key.toString(), key.modulePath, count)));
   }
   return unmatched;
 }
