@@ -139,6 +139,22 @@ llvm::Error selectIsa(llvm::StringRef name) {
   return llvm::Error::success();
 }
 
+llvm::Error checkThreads(unsigned threads) {
+  if (threads >= 1 && threads <= 256)
+    return llvm::Error::success();
+  return error({}, "--threads is 1..256, got {0}", threads).code("usage");
+}
+
+int finishOutput(llvm::StringRef toolName, int code) {
+  llvm::outs().flush();
+  bool isWritten = !llvm::outs().has_error();
+  if (!isWritten)
+    code = reportUsage(toolName, "cannot write to stdout: " + llvm::outs().error().message());
+  llvm::outs().clear_error(); // LLVM's streams abort where an error is left
+  llvm::errs().clear_error();
+  return code;
+}
+
 static double nowSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

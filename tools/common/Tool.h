@@ -33,6 +33,13 @@ llvm::Error setLogLevels(llvm::StringRef text);
 /// Checks QFX_ISA and `--isa`: an unknown or unsupported name is an error that lists what this processor has.  Empty: nothing.
 llvm::Error selectIsa(llvm::StringRef name);
 
+/// Checks `--threads`: 1..256.
+llvm::Error checkThreads(unsigned threads);
+
+/// A tool's last step: writes what is still buffered for stdout.  \returns `code`, or 2 after saying why stdout could not be written (a full
+/// disk, a closed pipe).
+int finishOutput(llvm::StringRef toolName, int code);
+
 /// One rewritten line on stderr while something long runs; silent unless stderr is a terminal.
 class ProgressLine {
 public:

@@ -106,7 +106,8 @@ private:
 /// Keeps the model as it was before each pass, and writes it with the remaining pipeline if the pass fails.
 class ReproducerWriter final : public PassInstrumentation {
 public:
-  ReproducerWriter(std::string path, const PassManager &manager) : path(std::move(path)), manager(manager) {}
+  ReproducerWriter(const OptFlags &flags, const PassManager &manager)
+      : path(flags.reproducer), contextFlags(flags.getContextFlags()), manager(manager) {}
 
   void runBeforePass(const PassRun &run, const GraphModule &model) override {
     modelBefore.clear();
@@ -119,7 +120,9 @@ public:
     llvm::Error err = writeFileAtomically(path, [&](llvm::raw_ostream &os) {
       // The version line must come first; the command stands below it as a comment.
       auto [version, rest] = llvm::StringRef(modelBefore).split('\n');
-      os << version << "\n# reproduce with: qfx-opt -p '" << manager.getRemainingPipeline(run.index) << "' " << path << '\n' << rest;
+      os << version << "\n# reproduce with: qfx-opt -p '" << manager.getRemainingPipeline(run.index) << '\'' << contextFlags << ' ' << path
+         << '\n'
+         << rest;
     });
     if (err)
       reportError("qfx-opt", std::move(err));
@@ -128,7 +131,7 @@ public:
   }
 
 private:
-  std::string path, modelBefore;
+  std::string path, contextFlags, modelBefore;
   const PassManager &manager;
 };
 } // namespace
@@ -136,7 +139,7 @@ private:
 void addInstrumentations(PassManager &manager, const OptFlags &flags, llvm::raw_ostream &log) {
   manager.addInstrumentation(std::make_shared<IrPrinter>(flags, log));
   if (!flags.reproducer.empty())
-    manager.addInstrumentation(std::make_shared<ReproducerWriter>(flags.reproducer, manager));
+    manager.addInstrumentation(std::make_shared<ReproducerWriter>(flags, manager));
 }
 
 OpCounts countOps(const GraphModule &model) {

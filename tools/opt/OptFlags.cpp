@@ -46,7 +46,7 @@ OptFlags::OptFlags()
       strict("strict", cl::desc("a layer that stays float is an error"), cl::cat(quantization)),
       allowUnmatched("allow-unmatched", cl::desc("rules that match nothing warn instead of failing"), cl::cat(quantization)),
       allowUncalibrated("allow-uncalibrated", cl::desc("observers without data warn instead of failing"), cl::cat(quantization)),
-      threads("threads", cl::desc("threads of calibration (default 1)"), cl::init(1), cl::cat(quantization)),
+      threads("threads", cl::desc("threads of calibration, 1..256 (default 1)"), cl::init(1), cl::cat(quantization)),
       remarks("remarks", cl::ValueOptional, cl::desc("what was done and why not: missed (default), applied, all"), cl::value_desc("kind"), cl::cat(inspection)),
       timing("timing", cl::ValueOptional, cl::desc("time per pass: list (default), tree, json"), cl::value_desc("form"), cl::cat(inspection)),
       printIrBefore("print-ir-before", cl::desc("print the model before these passes"), cl::value_desc("pass,..."), cl::CommaSeparated, cl::cat(inspection)),
@@ -126,6 +126,36 @@ llvm::Expected<std::vector<PipelineStep>> OptFlags::getSteps() const {
     return steps;
   parts.push_back({calibrate.getPosition(0), "calibrate"});
   return parse();
+}
+
+/// 'text' as a POSIX shell reads it back.
+static std::string quoteForShell(llvm::StringRef text) {
+  static constexpr llvm::StringLiteral kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == llvm::StringRef::npos)
+    return text.str();
+  std::string quoted = "'";
+  for (char c : text)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string OptFlags::getContextFlags() const {
+  std::string text;
+  auto add = [&](llvm::StringRef name, llvm::StringRef value) {
+    text += " " + quoteForShell(("--" + name + (value.empty() ? "" : "=") + value).str());
+  };
+  for (const cl::opt<std::string> *flag : {&backend, &engine, &qconfig})
+    if (flag->getNumOccurrences())
+      add(flag->ArgStr, flag->getValue());
+  for (const std::string &path : calibrate)
+    add(calibrate.ArgStr, path);
+  for (const cl::opt<bool> *flag : {&strict, &allowUnmatched, &allowUncalibrated})
+    if (*flag)
+      add(flag->ArgStr, "");
+  if (threads.getNumOccurrences())
+    add(threads.ArgStr, std::to_string(threads));
+  return text;
 }
 
 } // namespace qfx::tool

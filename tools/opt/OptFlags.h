@@ -49,6 +49,8 @@ struct OptFlags {
   /// The pipeline that -p, --quantize and the pass flags ask for, in the order given.  `--calibrate` adds the calibrate pass at its place
   /// unless the rest has one.
   llvm::Expected<std::vector<PipelineStep>> getSteps() const;
+  /// The given flags that decide what passes do (backend, engine, mapping, data, strictness), each quoted for a shell with a blank before it.
+  std::string getContextFlags() const;
 };
 
 } // namespace qfx::tool

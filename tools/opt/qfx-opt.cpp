@@ -59,7 +59,7 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
   context.strict = flags.strict;
   context.allowUnmatched = flags.allowUnmatched;
   context.allowUncalibrated = flags.allowUncalibrated;
-  context.numThreads = std::max(1u, flags.threads.getValue());
+  context.numThreads = flags.threads;
   context.onWarning = [&sink](const Diagnostic &warning) { sink.add(warning); };
   bool wantsMissed = flags.remarks.getNumOccurrences() && flags.remarks != "applied";
   bool wantsApplied = flags.remarks == "applied" || flags.remarks == "all";
@@ -244,7 +244,7 @@ int main(int argc, char **argv) {
     return kBadUsage;
   if (int code = checkChoices(flags))
     return code;
-  if (llvm::Error err = llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa))) {
+  if (llvm::Error err = llvm::joinErrors(llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa)), checkThreads(flags.threads))) {
     reportError(kTool, std::move(err));
     return kBadUsage;
   }
@@ -257,8 +257,7 @@ int main(int argc, char **argv) {
   if (flags.listIsas)
     listIsas(llvm::outs());
   if (flags.listPasses || flags.listOps || flags.listBackends || flags.listIsas)
-    return kDone;
-  if (!flags.printBackend.empty() || !flags.checkBackend.empty())
-    return printOrCheckBackend(flags);
-  return runTool(flags);
+    return finishOutput(kTool, kDone);
+  bool isBackendOnly = !flags.printBackend.empty() || !flags.checkBackend.empty();
+  return finishOutput(kTool, isBackendOnly ? printOrCheckBackend(flags) : runTool(flags));
 }

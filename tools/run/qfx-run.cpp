@@ -40,7 +40,7 @@ struct Flags {
   cl::opt<bool> benchmark{"benchmark", cl::desc("measure the time of one run"), cl::cat(timing)};
   cl::opt<unsigned> repeat{"repeat", cl::desc("number of timed runs (default: about a second)"), cl::init(0), cl::cat(timing)};
   cl::opt<std::string> profile{"profile", cl::ValueOptional, cl::desc("time per node, as a table or =json"), cl::cat(timing)};
-  cl::opt<unsigned> threads{"threads", cl::desc("threads (default 1)"), cl::init(1), cl::cat(timing)};
+  cl::opt<unsigned> threads{"threads", cl::desc("threads, 1..256 (default 1)"), cl::init(1), cl::cat(timing)};
   cl::opt<std::string> isa{"isa", cl::desc("instruction set: scalar, avx2, avxvnni, avx512vnni, neondot"), cl::cat(timing)};
   cl::opt<bool> quiet{"q", cl::desc("no progress, no summary"), cl::cat(other)};
   cl::opt<std::string> log{"log", cl::desc("log levels: debug, or passes=debug,ir=info"), cl::cat(other)};
@@ -136,7 +136,7 @@ llvm::Error Runner::prepare() {
     return made.takeError();
   batches = std::move(*made);
   ProgramOptions options;
-  options.threads = static_cast<int>(std::max(1u, flags.threads.getValue()));
+  options.threads = static_cast<int>(flags.threads.getValue());
   auto compiled = Program::compile(*model, options);
   if (!compiled)
     return compiled.takeError();
@@ -257,10 +257,10 @@ int main(int argc, char **argv) {
     return kBadUsage;
   if (flags.print != "summary" && flags.print != "values" && flags.print != "none")
     return reportUsage(kTool, "--print is one of summary, values, none, got '" + flags.print + "'");
-  if (llvm::Error err = llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa))) {
+  if (llvm::Error err = llvm::joinErrors(llvm::joinErrors(setLogLevels(flags.log), selectIsa(flags.isa)), checkThreads(flags.threads))) {
     reportError(kTool, std::move(err));
     return kBadUsage;
   }
   auto result = Runner(flags).run();
-  return result ? *result : reportError(kTool, result.takeError());
+  return finishOutput(kTool, result ? *result : reportError(kTool, result.takeError()));
 }
