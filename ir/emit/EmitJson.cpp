@@ -128,14 +128,11 @@ static void writeNode(OStream &out, const Node &node, const TypeMap &types) {
 
 static void writeTensors(OStream &out, llvm::StringRef key, llvm::ArrayRef<std::pair<std::string, Tensor>> tensors) {
   out.attributeObject(key, [&] {
-    for (const auto &[name, tensor] : tensors) {
-      out.attributeBegin(name);
-      out.object([&] {
-        out.attribute("type", toString(tensor.getType()));
-        out.attribute("bytes", static_cast<int64_t>(tensor.getSizeBytes()));
+    for (const auto &entry : tensors)
+      out.attributeObject(entry.first, [&] {
+        out.attribute("type", toString(entry.second.getType()));
+        out.attribute("bytes", static_cast<int64_t>(entry.second.getSizeBytes()));
       });
-      out.attributeEnd();
-    }
   });
 }
 

@@ -1,24 +1,26 @@
-// Any bytes as a backend config: errors with messages, or a config.
+// Any bytes as a BackendConfig file.
 #include "backends/config/BackendConfigJson.h"
+#include "test/fuzz/Require.h"
+#include "test/fuzz/Targets.h"
 
-#include "llvm/Support/raw_ostream.h"
+namespace qfx::fuzz {
 
-#include <cstdlib>
-
-using namespace qfx;
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static llvm::Expected<BackendConfig> parse(std::string text) {
   std::vector<Diagnostic> warnings;
-  auto source = std::make_shared<SourceText>(
-      SourceText{"fuzz.json", std::string(reinterpret_cast<const char *>(data), size)});
-  auto config = parseBackendConfig(source, warnings);
-  if (config)
-    return 0;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (const Diagnostic &diagnostic : takeDiagnostics(config.takeError()))
-    printDiagnostic(os, diagnostic);
-  if (os.str().empty())
-    std::abort();
-  return 0;
+  return parseBackendConfig(std::make_shared<SourceText>(SourceText{"fuzz.json", std::move(text)}), warnings);
 }
+
+void fuzzJson(const uint8_t *data, size_t size) {
+  auto config = parse(std::string(reinterpret_cast<const char *>(data), size));
+  if (!config) {
+    requireMessage(config.takeError());
+    return;
+  }
+  std::string text = writeBackendConfig(*config);
+  auto again = parse(text);
+  if (!again)
+    requireOrDie(false, "what was written does not parse", requireMessage(again.takeError()) + text);
+  requireOrDie(writeBackendConfig(*again) == text, "writing is not stable", text);
+}
+
+} // namespace qfx::fuzz

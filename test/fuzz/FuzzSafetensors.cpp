@@ -1,12 +1,12 @@
-// Any bytes as a safetensors or .npy file: an error, or tensors whose bytes can be read and written.
+// Any bytes as a safetensors or .npy file.
 #include "ir/weights/Npy.h"
 #include "ir/weights/Safetensors.h"
-
-#include "llvm/Support/raw_ostream.h"
+#include "test/fuzz/Require.h"
+#include "test/fuzz/Targets.h"
 
 #include <cstring>
 
-using namespace qfx;
+namespace qfx::fuzz {
 
 static std::shared_ptr<const Storage> copyBytes(const uint8_t *data, size_t size) {
   MutableBytes bytes;
@@ -23,25 +23,26 @@ static void touch(const Tensor &tensor) {
     sum = sum + std::to_integer<unsigned>(tensor.getBytes()[i]);
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+void fuzzSafetensors(const uint8_t *data, size_t size) {
   auto storage = copyBytes(data, size);
   if (auto array = parseNpy(storage, "fuzz.npy"))
     touch(*array);
   else
-    llvm::consumeError(array.takeError());
+    requireMessage(array.takeError());
   auto file = SafetensorsFile::parse(storage, "fuzz.safetensors");
   if (!file) {
-    llvm::consumeError(file.takeError());
-    return 0;
+    requireMessage(file.takeError());
+    return;
   }
   auto tensors = file->readAll();
   if (!tensors) {
-    llvm::consumeError(tensors.takeError());
-    return 0;
+    requireMessage(tensors.takeError());
+    return;
   }
   for (const auto &entry : *tensors)
     touch(entry.second);
   llvm::raw_null_ostream null;
   writeSafetensors(null, *tensors);
-  return 0;
 }
+
+} // namespace qfx::fuzz
