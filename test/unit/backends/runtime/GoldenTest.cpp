@@ -1,11 +1,10 @@
-// Small graphs against PyTorch: floats within 1e-5 of the largest magnitude, codes exactly or within a tie
-// (operators 1.1).
+// Small graphs against PyTorch: floats within 1e-5 of the largest magnitude, codes exactly but for one tie (operators 1.1).
 #include "Catch.h"
 #include "GoldenCases.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <optional>
 
 using namespace qfx;
 using namespace qfx::test;
@@ -23,13 +22,14 @@ std::vector<NamedValue> run(const std::string &name, const ProgramOptions &optio
   return *outputs;
 }
 
-/// Operators that dequantize inside a vector kernel may differ by one code at a tie (T1); all others not at all.
-bool isTied(const std::string &name) {
-  for (const char *part : {"_sigmoid_", "_tanh_", "_hardsigmoid_", "_leaky_relu_", "_hardswish_", "_elu_", "_add_u",
-                           "_add_s", "_add_relu_", "_cat_", "mean_c"})
-    if (name.find(part) != std::string::npos)
-      return true;
-  return false;
+/// The result before rounding, in output steps above the zero point, of element `i`; none where the code must be PyTorch's.  Operators that
+/// dequantize inside a vector kernel may differ by one code within 1e-4 of a tie (T1).  Of all cases only this one makes use of it: negative
+/// codes times 0.1 at the input's own step have ties at each odd multiple of 5, which PyTorch's body and tail round apart (known_traps B74).
+std::optional<double> getUnrounded(const std::string &name, int64_t i) {
+  if (name != "code_leaky_relu_s")
+    return std::nullopt;
+  double steps = std::nearbyint(getCaseTensors(name, "in").front().second.getElementAsDouble(i) / 0.06);
+  return steps >= 0 ? steps : 0.1 * std::max(steps, -123.0);
 }
 
 void compareFloats(const Tensor &actual, const Tensor &expected) {
@@ -41,18 +41,20 @@ void compareFloats(const Tensor &actual, const Tensor &expected) {
   CHECK(worst <= 1e-5 * largest);
 }
 
-void compareCodes(const Tensor &actual, const Tensor &expected, bool isTied) {
+void compareCodes(const std::string &name, const Tensor &actual, const Tensor &expected) {
   double scale = expected.getQuantizer()->getScale();
   CHECK(std::abs(actual.getQuantizer()->getScale() - scale) <= 1e-12 * scale);
   CHECK(actual.getQuantizer()->getZeroPoint() == expected.getQuantizer()->getZeroPoint());
-  int64_t different = 0, worst = 0;
   for (int64_t i = 0; i < expected.getNumElements(); ++i) {
-    int64_t distance = static_cast<int64_t>(std::abs(actual.getElementAsDouble(i) - expected.getElementAsDouble(i)));
-    different += distance != 0;
-    worst = std::max(worst, distance);
+    double code = actual.getElementAsDouble(i), torchCode = expected.getElementAsDouble(i);
+    if (code == torchCode)
+      continue;
+    INFO("element " << i << ": " << code << ", PyTorch " << torchCode);
+    std::optional<double> unrounded = getUnrounded(name, i);
+    REQUIRE(unrounded);
+    CHECK(std::abs(std::abs(*unrounded - std::floor(*unrounded)) - 0.5) < 1e-4);
+    CHECK(std::abs(code - torchCode) == 1);
   }
-  CHECK(worst <= (isTied ? 1 : 0));
-  CHECK(different <= (isTied ? expected.getNumElements() / 100 : 0)); // ties are rare
 }
 
 void checkCase(const std::string &name, int threads) {
@@ -70,7 +72,7 @@ void checkCase(const std::string &name, int threads) {
     REQUIRE(actual.getSizes() == it->second.getSizes());
     REQUIRE(actual.getDType() == it->second.getDType());
     if (isQuantized(actual.getDType()))
-      compareCodes(actual, it->second, isTied(name));
+      compareCodes(name, actual, it->second);
     else
       compareFloats(actual, it->second);
   }
