@@ -8,24 +8,12 @@ import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import qfx_export  # noqa: E402
-
-
-_declared = []
+from qfx_export.torchvision_import import import_module  # noqa: E402
 
 
 def import_torchvision():
-    """torchvision's network definitions; declares the operators that its CUDA build misses beside the CPU torch."""
-    if "torchvision" not in sys.modules:
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        for name in ("nms", "qnms"):
-            try:
-                library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-            except RuntimeError:
-                pass  # this torchvision brings it
-        _declared.append(library)  # a declaration lives as long as its library object
-    import torchvision
-
-    return torchvision
+    """torchvision's network definitions, also where its compiled operators are missing."""
+    return import_module("torchvision")
 
 
 def stated_data(batches, batch_size, size, seed):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from typing import Any, Dict, List, Optional
@@ -12,6 +11,7 @@ import torch
 from .api import export
 from .errors import ExportError
 from .inputs import parse_input, read_batches
+from .torchvision_import import import_module
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -42,14 +42,19 @@ def _load_model(text: str) -> torch.nn.Module:
         raise ExportError("--model is MODULE:NAME, got '%s'" % text)
     sys.path.insert(0, os.getcwd())
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = import_module(module_name)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise ExportError("cannot find '%s': %s" % (text, error)) from error
+    except Exception as error:  # the user's module runs while it is imported
+        raise ExportError("importing '%s' failed: %s: %s" % (module_name, type(error).__name__, error)) from error
     finally:
         sys.path.pop(0)
-    model = found if isinstance(found, torch.nn.Module) else found()
+    try:
+        model = found if isinstance(found, torch.nn.Module) else found()
+    except Exception as error:
+        raise ExportError("calling '%s' failed: %s: %s" % (text, type(error).__name__, error)) from error
     if not isinstance(model, torch.nn.Module):
         raise ExportError("'%s' made a %s, expected an nn.Module" % (text, type(model).__name__))
     return model

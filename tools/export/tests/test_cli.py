@@ -36,6 +36,18 @@ class CommandLineTest(unittest.TestCase):
             code = main(["--model", "test_cli:small_model", *arguments])
         return code, errors.getvalue()
 
+    def test_model_code_that_fails(self):
+        with open(self.path("broken_at_import.py"), "w") as file:
+            file.write("raise ValueError('at import')\n")
+        with open(self.path("broken_when_called.py"), "w") as file:
+            file.write("def make():\n    raise KeyError('when called')\n")
+        sys.path.insert(0, self.folder)
+        self.addCleanup(sys.path.remove, self.folder)
+        for name, text in (("broken_at_import", "importing 'broken_at_import' failed: ValueError: at import"),
+                           ("broken_when_called", "calling 'broken_when_called:make' failed: KeyError: 'when called'")):
+            code, errors = self.run_main("--model", name + ":make", "--input", "f32[1,4]", "-o", self.path("m.qfx"))
+            self.assertEqual((code, errors), (1, "qfx_export: error: %s\n" % text))
+
     def test_weights_and_npz(self):
         state = {k: v + 1 for k, v in small_model().state_dict().items()}
         torch.save(state, self.path("w.pt"))
