@@ -42,6 +42,9 @@ static bool isKeywordKept(const TargetInfo &target, llvm::StringRef key) { retur
 
 static bool isOutputParameter(const SlotInfo &slot) { return slot.name == "output_scale" || slot.name == "output_zero_point"; }
 
+/// Has PyTorch's schema no default here?  (The table lets optional tensors be left out, `Tensor? weight` of a schema does not.)
+static bool isRequired(const SlotInfo &slot) { return !slot.isOptional || slot.type == SlotType::Tensor; }
+
 /// Do the float call's arguments mean the same in its quantized twin, and lack nothing that the twin has no default for?
 static bool fitsTwin(const Node &ref, const TargetInfo &twin, const Kwargs &kwargs) {
   llvm::ArrayRef<SlotInfo> floatSlots = ref.getTarget()->getSignature().getSlots(), slots = twin.getSignature().getSlots();
@@ -52,7 +55,7 @@ static bool fitsTwin(const Node &ref, const TargetInfo &twin, const Kwargs &kwar
     if (floatSlots[i].target != slots[i].target || isOutputParameter(slots[i]))
       return false;
   return llvm::all_of(slots.drop_front(numPositional), [&](const SlotInfo &slot) {
-    return slot.isOptional || isOutputParameter(slot) ||
+    return !isRequired(slot) || isOutputParameter(slot) ||
            llvm::any_of(kwargs, [&](const auto &given) { return given.first == slot.name; });
   });
 }
@@ -75,7 +78,7 @@ static llvm::Error callQuantizedFunction(GraphModule &model, Node &ref, const Ta
     args = {bound->get("input").arg};
     kwargs.clear();
     for (const SlotInfo &slot : target.getSignature().getSlots().drop_front())
-      if (const BoundSlot *value = bound->find(slot.target); value && (value->isGiven || !slot.isOptional))
+      if (const BoundSlot *value = bound->find(slot.target); value && (value->isGiven || isRequired(slot)))
         kwargs.emplace_back(slot.name, value->arg);
   }
   kwargs.emplace_back("output_scale", scale);
