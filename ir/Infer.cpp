@@ -4,6 +4,7 @@
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/Module.h"
+#include "ir/ModuleGraph.h"
 #include "ir/InferDetail.h"
 
 namespace qfx {
@@ -51,6 +52,29 @@ static llvm::Expected<ValueType> inferGetAttr(const GraphModule &model, const No
       .code("node_target");
 }
 
+/// The value of a call of a module with a graph: that of its graph with the arguments as placeholders.
+static llvm::Expected<ValueType> inferGraphCall(const ModuleRef &module, const Node &call, TypeLookup lookup) {
+  GraphModule inner = openModule(*module);
+  TypeMap types;
+  auto innerLookup = [&](const Node *node) -> ValueType { return types.lookup(node); };
+  size_t index = 0;
+  for (const Node &node : inner.getGraph().nodes()) {
+    if (node.is(Opcode::Placeholder)) {
+      const Argument *value = index < call.getArgs().size() ? &call.getArg(index) : call.getKwarg(node.getTargetText());
+      ++index;
+      if (value) {
+        types[&node] = getArgumentType(*value, lookup);
+        continue;
+      }
+    }
+    auto type = inferNode(inner, node, innerLookup);
+    if (!type || node.is(Opcode::Output))
+      return type;
+    types[&node] = std::move(*type);
+  }
+  return ValueType();
+}
+
 llvm::Expected<ValueType> inferNode(const GraphModule &model, const Node &node, TypeLookup lookup) {
   switch (node.getOpcode()) {
   case Opcode::Placeholder:
@@ -62,6 +86,9 @@ llvm::Expected<ValueType> inferNode(const GraphModule &model, const Node &node, 
   default:
     break;
   }
+  if (node.is(Opcode::CallModule))
+    if (ModuleRef module = model.getModule(node); module && hasGraph(*module))
+      return inferGraphCall(module, node, lookup);
   auto call = bindCall(node, model);
   if (!call)
     return call.takeError();

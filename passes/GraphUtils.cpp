@@ -39,6 +39,24 @@ const Argument *findOperand(const Node &node, size_t index, llvm::StringRef name
   return node.getKwarg(name);
 }
 
+void dropUnreferencedMembers(GraphModule &model, llvm::ArrayRef<std::string> preserved) {
+  ModuleRef before = preserved.empty() ? nullptr : model.getRoot().shallowCopy();
+  model.dropUnreferencedMembers();
+  for (const std::string &name : preserved) {
+    Module &root = model.getRoot();
+    if (const Argument *attribute = before->findAttribute(name))
+      root.setAttribute(name, *attribute);
+    if (ModuleRef child = before->findChild(name))
+      root.setChild(name, std::move(child));
+    for (const auto &[key, tensor] : before->getParameters())
+      if (key == name)
+        root.setParameter(key, tensor);
+    for (const auto &[key, tensor] : before->getBuffers())
+      if (key == name)
+        root.setBuffer(key, tensor);
+  }
+}
+
 /// Depth first, operands before users; false as soon as a placeholder turns up.
 static bool visitProducers(Node *node, llvm::SmallPtrSetImpl<Node *> &seen, std::vector<Node *> &order) {
   if (node->is(Opcode::Placeholder))

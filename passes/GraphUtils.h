@@ -23,6 +23,9 @@ bool isFunctionCall(const Node *node, const TargetInfo &function);
 /// The argument at position `index`, or under `name` if it was passed by keyword; null if neither (backend_config 7.1, qfx rule).
 const Argument *findOperand(const Node &node, size_t index, llvm::StringRef name);
 
+/// GraphModule::dropUnreferencedMembers, but the root keeps its attributes, tensors and children of these names (preserved_attributes).
+void dropUnreferencedMembers(GraphModule &model, llvm::ArrayRef<std::string> preserved);
+
 /// `node` and everything it is computed from, each node once, producers first; empty if a placeholder is among them.
 std::vector<Node *> collectProducers(Node *node);
 

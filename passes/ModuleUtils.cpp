@@ -14,8 +14,10 @@ ModuleRef makeModuleFrom(const TargetInfo &target, const Module &source) {
   for (const auto &[name, value] : source.getAttributes())
     if (target.getSignature().findSlot(name))
       module->setAttribute(name, value);
+  std::vector<ModuleTensor> tensors = getModuleTensors(*module); // recurrent classes have as many as they have layers
+  tensors.insert(tensors.end(), target.getTensors().begin(), target.getTensors().end());
   auto knows = [&](llvm::StringRef name) {
-    return llvm::any_of(target.getTensors(), [&](const ModuleTensor &tensor) { return tensor.name == name; });
+    return llvm::any_of(tensors, [&](const ModuleTensor &tensor) { return tensor.name == name; });
   };
   for (const auto &[name, tensor] : source.getParameters())
     if (knows(name))

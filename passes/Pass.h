@@ -3,6 +3,7 @@
 #define PASSES_PASS_H
 
 #include "backends/config/BackendConfig.h"
+#include "backends/config/CustomConfig.h"
 #include "backends/config/QConfigMapping.h"
 #include "ir/Diagnostics.h"
 #include "ir/GraphModule.h"
@@ -27,6 +28,16 @@ struct Remark {
   Diagnostic diagnostic; ///< place, reason, notes ("qconfig comes from the object_type entry ...")
 };
 
+/// One line of the coverage table: what a node was asked to be and what it became.
+struct CoverageRow {
+  std::string pass;      ///< "prepare", "convert-to-reference", "lower"
+  std::string node;      ///< name in the graph
+  std::string operation; ///< what it calls
+  std::string requested; ///< the qconfig's dtypes, or "none"
+  std::string granted;   ///< "quint8", "float", "reference", "quantized", ...
+  std::string reason;    ///< why not all that was requested; empty if it was
+};
+
 /// Everything a pass may read besides the model.  Shared by the passes of one pipeline.
 struct PassContext {
   BackendConfig backend{"native"};
@@ -36,6 +47,8 @@ struct PassContext {
   std::optional<QConfigMapping> qconfigMapping;
   /// A mapping given to convert may only switch quantization off (workflow 2.5).
   std::optional<QConfigMapping> convertQConfigMapping;
+  /// What fuse, prepare and convert do beside qconfigs: standalone and custom modules, quantized inputs and outputs, ...
+  CustomConfig customConfig;
   /// What calibrate runs, in order.
   std::vector<InputBatch> calibrationData;
   bool strict = false;            ///< every fallback to float is an error
@@ -43,6 +56,8 @@ struct PassContext {
   bool allowUncalibrated = false; ///< observers without data warn instead of failing
   unsigned numThreads = 1;
   std::function<void(const Remark &)> onRemark;
+  /// Told of every call node by prepare, and by convert-to-reference and lower of those that changed their state.
+  std::function<void(const CoverageRow &)> onCoverage;
   std::function<void(const Diagnostic &)> onWarning;
   /// Calibration and the like: done, total (0 if unknown).  Returning false cancels with an error.
   std::function<bool(size_t done, size_t total)> onProgress;

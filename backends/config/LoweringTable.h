@@ -20,6 +20,8 @@ enum class LoweringGroup : uint8_t {
   DynamicModule,     ///< quantize_per_tensor_dynamic -> dequantize -> reference module
   DynamicFused,
   WeightOnlyModule,  ///< reference module alone
+  DynamicFunction,     ///< quantize_per_tensor_dynamic -> dequantize -> functional with a quantized weight
+  DynamicHalfFunction, ///< the same in float16
   StaticFunction,    ///< functional with a quantized weight; `prepack` packs it
   BinaryFunction,    ///< add, mul, matmul
   FixedQParams,      ///< drop dequantize and quantize; Softmax also swaps its module

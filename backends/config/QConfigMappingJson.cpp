@@ -170,6 +170,8 @@ private:
 
 } // namespace
 
+QConfigMapping readQConfigMapping(const JsonCursor &cursor) { return MappingReader(cursor).read(); }
+
 llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text) {
   JsonReport report(text);
   JsonValue tree;

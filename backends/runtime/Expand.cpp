@@ -1,6 +1,7 @@
 // Copying a graph while unfolding composite modules.
 #include "backends/runtime/Expand.h"
 
+#include "backends/runtime/InlineGraphs.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
 
@@ -17,14 +18,20 @@ public:
     result.model = GraphModule(source.getRoot().shallowCopy(), std::make_unique<Graph>());
     Graph &graph = result.model.getGraph();
     // Copies come first so that every node keeps its name.
-    std::vector<Node *> copies;
     for (const Node &node : source.getGraph().nodes()) {
       Node *copy = graph.copyNode(node, [&](Node *operand) { return Argument(clones.lookup(operand)); });
       clones[&node] = copy;
       result.originals[copy] = node.getName();
-      copies.push_back(copy);
     }
-    for (Node *node : copies) {
+    inlineModuleGraphs(result.model, [&](const Node &call, Node &value) {
+      auto it = result.originals.find(&call);
+      if (it == result.originals.end())
+        return;
+      std::string name = it->second;
+      result.originals.erase(it);
+      result.originals.try_emplace(&value, std::move(name));
+    });
+    for (Node *node : graph.getNodeVector()) {
       if (!node->is(Opcode::CallModule))
         continue;
       ModuleRef module = source.getModule(*node);

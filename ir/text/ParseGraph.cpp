@@ -1,6 +1,7 @@
 // The graph: header, statements, return.
 #include "ir/text/ParserDetail.h"
 
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -48,7 +49,7 @@ void Parser::applySuffix(Node &node, Suffix suffix, const Location &loc) {
   } else {
     Scope scope;
     if (node.is(Opcode::CallModule))
-      scope = {node.getTargetText().str(), tree.root->findModule(node.getTargetText())->getClassName()};
+      scope = {node.getTargetText().str(), scopeRoot->findModule(node.getTargetText())->getClassName()};
     node.setScope(std::move(scope));
   }
   for (auto &[key, value] : suffix.meta)
@@ -118,7 +119,6 @@ llvm::Error Parser::parseInput() {
 }
 
 llvm::Error Parser::parseHeader() {
-  advance(); // 'graph'
   if (auto err = expect('(', "after 'graph'"))
     return err;
   for (bool comma = true; !accept(')'); comma = accept(',')) {
@@ -131,15 +131,15 @@ llvm::Error Parser::parseHeader() {
 }
 
 llvm::Error Parser::checkModuleTarget(const std::string &path, const Location &loc) {
-  ModuleRef module = path.empty() ? nullptr : tree.root->findModule(path);
+  ModuleRef module = path.empty() ? nullptr : scopeRoot->findModule(path);
   if (!module) {
     statementFailed = true;
     bool isDeclared = llvm::any_of(declarations.modules, [&](const ModuleDecl &decl) { return decl.path == path; });
     if (isDeclared || declarations.broken.contains(path))
       return llvm::Error::success();
-    return error(loc, "no module '{0}'{1}", path, didYouMean(path, getModulePaths(*tree.root))).code("node_target");
+    return error(loc, "no module '{0}'{1}", path, didYouMean(path, getModulePaths(*scopeRoot))).code("node_target");
   }
-  if (module->getClass())
+  if (module->getClass() || hasGraph(*module))
     return llvm::Error::success();
   statementFailed = true;
   if (!reportedClasses.insert(module->getClassName()).second)
@@ -154,9 +154,9 @@ llvm::Error Parser::checkModuleTarget(const std::string &path, const Location &l
 }
 
 llvm::Error Parser::checkTensorTarget(const std::string &path, const Location &loc) {
-  if (tree.root->findTensorAt(path))
+  if (scopeRoot->findTensorAt(path))
     return llvm::Error::success();
-  ModuleRef module = path.empty() ? nullptr : tree.root->findModule(path);
+  ModuleRef module = path.empty() ? nullptr : scopeRoot->findModule(path);
   if (module && module->getClass() && module->getClass()->op == OpKind::PackedWeights)
     return llvm::Error::success();
   statementFailed = true;
@@ -164,11 +164,11 @@ llvm::Error Parser::checkTensorTarget(const std::string &path, const Location &l
   bool isDeclared = declarations.broken.contains(path) ||
                     llvm::any_of(declarations.tensors, [&](const TensorDecl &decl) { return decl.path == path; });
   bool isMissing = llvm::any_of(tree.missing, [&](const MissingTensor &missing) {
-    return tree.root->findModule(splitPath(path).first).get() == missing.module;
+    return scopeRoot->findModule(splitPath(path).first).get() == missing.module;
   });
   if (isDeclared || isMissing)
     return llvm::Error::success();
-  return error(loc, "no parameter or buffer '{0}'{1}", path, didYouMean(path, getTensorPaths(*tree.root)))
+  return error(loc, "no parameter or buffer '{0}'{1}", path, didYouMean(path, getTensorPaths(*scopeRoot)))
       .code("node_target");
 }
 
@@ -315,6 +315,8 @@ void Parser::parseGraph() {
     errors.add(unexpected("'graph'"));
     return;
   }
+  scopeRoot = tree.root;
+  advance();
   sawGraph = true;
   if (llvm::Error err = parseHeader()) {
     errors.add(std::move(err));
@@ -328,8 +330,55 @@ void Parser::parseGraph() {
     errors.add(unexpected("'}' after the statements"));
   else if (!token.is(Token::Kind::End))
     errors.add(unexpected("nothing after the graph"));
+  checkReturn(end);
+}
+
+void Parser::checkReturn(const Location &end) {
   if (!sawReturn)
     errors.add(error(end, "the graph has no 'return'").code("node_output"));
+}
+
+void Parser::parseModuleGraphs() {
+  while (token.isWord("graph") && !hasTooManyErrors()) {
+    Lexer saved = lexer;
+    Token word = token;
+    advance();
+    if (token.isPunct('(')) { // the model's own
+      lexer = saved;
+      token = word;
+      return;
+    }
+    Location loc = getLoc();
+    auto path = readPath("the path of the module that the graph belongs to, or '('");
+    if (!path) {
+      errors.add(path.takeError());
+      return;
+    }
+    scopeRoot = tree.root->findModule(*path);
+    if (!scopeRoot || scopeRoot->getClass() || hasGraph(*scopeRoot)) {
+      errors.add(!scopeRoot ? error(loc, "no module '{0}'{1}", *path, didYouMean(*path, getModulePaths(*tree.root))).code("node_target")
+                            : error(loc, "module '{0}' of class '{1}' {2}", *path, scopeRoot->getClassName(),
+                                    hasGraph(*scopeRoot) ? "has a graph already" : "is in the operator table: it has no graph of its own")
+                                  .code("module_graph"));
+      scopeRoot = tree.root;
+    }
+    ModuleRef owner = scopeRoot;
+    if (llvm::Error err = parseHeader()) {
+      errors.add(std::move(err));
+      recover(/*inGraph=*/true);
+    }
+    parseBody();
+    checkReturn(getLoc());
+    if (!accept('}'))
+      errors.add(unexpected("'}' after the statements"));
+    reportUnresolved();
+    if (owner != tree.root && errors.empty())
+      writeGraph(*owner, *graph);
+    graph = std::make_unique<Graph>();
+    definitions.clear();
+    unresolved.clear();
+    sawReturn = false;
+  }
 }
 
 void Parser::reportUnresolved() {

@@ -1,6 +1,7 @@
 // The file's frame: version, declarations, error recovery and the final checks.
 #include "ir/text/ParserDetail.h"
 
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "ir/verify/Verifier.h"
 
@@ -226,10 +227,17 @@ void Parser::reportMissingTensors() {
       for (const auto &child : module.getChildren())
         self(self, *child.second);
   };
-  for (const Node &node : graph->nodes())
-    if (node.is(Opcode::CallModule) || node.is(Opcode::GetAttr)) // get_attr may read packed weights
-      if (ModuleRef module = tree.root->findModule(node.getTargetText()))
-        need(need, *module);
+  auto needCalled = [&](const Graph &calls, const Module &owner) {
+    for (const Node &node : calls.nodes())
+      if (node.is(Opcode::CallModule) || node.is(Opcode::GetAttr)) // get_attr may read packed weights
+        if (ModuleRef module = owner.findModule(node.getTargetText()); module && !hasGraph(*module))
+          need(need, *module);
+  };
+  needCalled(*graph, *tree.root);
+  tree.root->forEachModule([&](const std::string &, const ModuleRef &module) {
+    if (hasGraph(*module))
+      needCalled(*readGraph(*module), *module);
+  });
   for (MissingTensor &missing : tree.missing)
     if (needed.contains(missing.module) && !hasTooManyErrors())
       errors.add(llvm::make_error<InputError>(std::move(missing.diagnostic)));
@@ -245,6 +253,17 @@ llvm::Error Parser::finish() {
   if (tooMany)
     all.back().notes.push_back(error(Location(), "too many errors: the rest of the text was not read").take());
   return llvm::make_error<InputError>(std::move(all));
+}
+
+/// `PATH:NAME` is a fact about the graph of the module at that path.
+static void setMeta(GraphModule &model, llvm::StringRef name, Argument value) {
+  auto [path, key] = name.rsplit(':');
+  ModuleRef module = key.empty() ? nullptr : model.getRoot().findModule(path);
+  if (!module || !hasGraph(*module))
+    return model.setMeta(name, std::move(value));
+  Argument::DictEntries facts = readGraphMeta(*module);
+  facts.emplace_back(key.str(), std::move(value));
+  writeGraphMeta(*module, std::move(facts));
 }
 
 llvm::Expected<GraphModule> Parser::parse() {
@@ -263,6 +282,8 @@ llvm::Expected<GraphModule> Parser::parse() {
   else
     tree.root = declarations.root;
   if (!hasTooManyErrors())
+    parseModuleGraphs();
+  if (!hasTooManyErrors())
     parseGraph();
   if (!hasTooManyErrors()) {
     reportUnresolved();
@@ -272,7 +293,7 @@ llvm::Expected<GraphModule> Parser::parse() {
     return finish();
   GraphModule model(std::move(tree.root), std::move(graph));
   for (auto &[name, value] : meta)
-    model.setMeta(name, std::move(value));
+    setMeta(model, name, std::move(value));
   if (auto err = verify(model))
     return err;
   return model;

@@ -117,8 +117,11 @@ private:
   llvm::Error parseTensor(bool isParameter);
   llvm::Error parseMeta();
 
+  /// `graph PATH(...) {...}`: graphs of modules, before the model's own.
+  void parseModuleGraphs();
   void parseGraph();
   llvm::Error parseHeader();
+  void checkReturn(const Location &end);
   llvm::Error parseInput();
   void parseBody();
   llvm::Error parseStatement();
@@ -151,6 +154,7 @@ private:
   llvm::StringMap<Definition> definitions;
   std::vector<Unresolved> unresolved;
   bool statementFailed = false; ///< an operand of the current statement is unknown; noted already
+  ModuleRef scopeRoot; ///< where paths of the graph that is being read start
   bool sawGraph = false, sawReturn = false;
   llvm::StringSet<> reportedClasses;
 };

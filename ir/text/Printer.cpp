@@ -1,4 +1,5 @@
 // Models as .qfx text that parses back to the same model.
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "ir/text/LexerDetail.h"
@@ -36,19 +37,42 @@ public:
         printTensors(path, *module);
     });
     for (const auto &[name, value] : model.getMeta())
-      os << "meta " << formatPath(name) << " = " << toString(value, ArgumentStyle::Qfx) << '\n';
+      printMeta(name, value);
+    llvm::DenseSet<const Module *> done;
+    std::vector<std::pair<std::string, ModuleRef>> owners;
+    model.getRoot().forEachModule([&](const std::string &path, const ModuleRef &module) {
+      if (hasGraph(*module) && done.insert(module.get()).second)
+        owners.emplace_back(path, module);
+    });
+    for (const auto &[path, module] : owners)
+      for (const auto &[name, value] : readGraphMeta(*module))
+        printMeta(path + ":" + name, value);
     os << '\n';
-    printGraph();
+    for (const auto &[path, module] : llvm::reverse(owners)) { // inner ones first: they are called by the outer ones
+      scopeRoot = module.get();
+      printGraph(*readGraph(*module), " " + formatPath(path));
+      os << '\n';
+    }
+    scopeRoot = &model.getRoot();
+    printGraph(model.getGraph(), "");
   }
 
 private:
+  void printMeta(const std::string &name, const Argument &value) {
+    os << "meta " << formatPath(name) << " = " << toString(value, ArgumentStyle::Qfx) << '\n';
+  }
+
   static std::string formatPath(llvm::StringRef path) { return isBarePath(path) ? path.str() : formatQuoted(path); }
 
   void printBody(const Module &module) {
     os << formatPath(module.getClassName()) << '(';
-    llvm::interleaveComma(module.getAttributes(), os, [&](const auto &attribute) {
-      os << attribute.first << '=' << toString(attribute.second, ArgumentStyle::Qfx);
-    });
+    bool first = true;
+    for (const auto &[name, value] : module.getAttributes()) {
+      if (name == kGraphAttribute || name == kGraphMetaAttribute) // stand below as graphs and meta lines
+        continue;
+      os << (first ? "" : ", ") << name << '=' << toString(value, ArgumentStyle::Qfx);
+      first = false;
+    }
     os << ')' << (module.isTraining() ? " training" : "") << '\n';
   }
 
@@ -157,7 +181,7 @@ private:
       return false;
     Scope expected;
     if (node.is(Opcode::CallModule)) {
-      ModuleRef module = model.getModule(node);
+      ModuleRef module = scopeRoot->findModule(node.getTargetText());
       expected = {node.getTargetText().str(), module ? module->getClassName() : ""};
     }
     return *node.getScope() == expected;
@@ -202,9 +226,10 @@ private:
     printSuffix(node);
   }
 
-  void printGraph() {
-    os << "graph(";
-    auto nodes = model.getGraph().nodes();
+  /// `suffix` is the path of the module that the graph belongs to.
+  void printGraph(const Graph &graph, const std::string &suffix) {
+    os << "graph" << suffix << "(";
+    auto nodes = graph.nodes();
     auto it = nodes.begin();
     for (bool first = true; it != nodes.end() && fitsHeader(*it); ++it, first = false) {
       os << (first ? "%" : ", %") << it->getName();
@@ -219,6 +244,7 @@ private:
 
   llvm::raw_ostream &os;
   const GraphModule &model;
+  const Module *scopeRoot = nullptr; ///< where paths of the graph that is being printed start
   const PrintOptions &options;
   NamedTensors &external;
   llvm::DenseMap<const Module *, std::string> firstPaths;

@@ -4,6 +4,7 @@
 #include "ir/Bind.h"
 #include "ir/GraphModule.h"
 #include "ir/Infer.h"
+#include "ir/ModuleGraph.h"
 #include "ir/Text.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -77,6 +78,35 @@ llvm::Error checkAttribute(llvm::StringRef className, const SlotInfo &slot, cons
       .code("module_attr");
 }
 
+/// Calls of modules with a graph bind to its placeholders, not to a row.
+static bool callsGraph(const Node &node, const GraphModule &model) {
+  ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+  return module && hasGraph(*module);
+}
+
+/// Rule `node_arity`: no more arguments than placeholders, none twice, none missing that has no default.
+static llvm::Error checkGraphCall(const Node &node, const Graph &graph) {
+  std::vector<const Node *> inputs;
+  for (const Node &input : graph.nodes())
+    if (input.is(Opcode::Placeholder))
+      inputs.push_back(&input);
+  if (node.getArgs().size() > inputs.size())
+    return error(node.getLoc(), "'{0}' takes {1} inputs, got {2}", node.getTargetText(), inputs.size(), node.getArgs().size())
+        .code("node_arity");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bool byKeyword = node.getKwarg(inputs[i]->getTargetText()) != nullptr;
+    bool isPositional = i < node.getArgs().size();
+    if (byKeyword && isPositional)
+      return error(node.getLoc(), "'{0}' gets its input '{1}' twice", node.getTargetText(), inputs[i]->getTargetText()).code("node_arity");
+    if (!byKeyword && !isPositional && inputs[i]->getArgs().empty())
+      return error(node.getLoc(), "'{0}' lacks its input '{1}'", node.getTargetText(), inputs[i]->getTargetText()).code("node_arity");
+  }
+  for (const auto &kwarg : node.getKwargs())
+    if (llvm::none_of(inputs, [&](const Node *input) { return input->getTargetText() == kwarg.first; }))
+      return error(node.getLoc(), "'{0}' has no input '{1}'", node.getTargetText(), kwarg.first).code("node_arity");
+  return llvm::Error::success();
+}
+
 namespace {
 
 class Verifier {
@@ -85,6 +115,7 @@ public:
 
   llvm::Error run(const VerifyOptions &options) {
     checkTree();
+    checkModuleGraphs(options);
     for (const Node &node : model.getGraph().nodes())
       checkNode(node);
     checkUsers();
@@ -93,9 +124,12 @@ public:
       findings.add(error(Location(), "the graph does not end with an output").code("node_output"));
     if (findings.empty()) // binding asks the tree and the operands, which must be sound
       for (const Node &node : graph.nodes())
-        if (!node.is(Opcode::Placeholder) && !node.is(Opcode::GetAttr) && !node.is(Opcode::Output))
-          if (auto call = bindCall(node, model); !call)
+        if (!node.is(Opcode::Placeholder) && !node.is(Opcode::GetAttr) && !node.is(Opcode::Output)) {
+          if (callsGraph(node, model))
+            findings.add(checkGraphCall(node, *readGraph(*model.getModule(node))));
+          else if (auto call = bindCall(node, model); !call)
             findings.add(call.takeError());
+        }
     if (findings.empty() && options.inferTypes) {
       auto types = inferTypes(model);
       if (!types)
@@ -110,6 +144,16 @@ private:
   void checkTree() {
     checkModule("", model.getRoot());
     model.getRoot().forEachModule([&](const std::string &path, const ModuleRef &module) { checkModule(path, *module); });
+  }
+
+  /// The graphs of modules are models of their own.
+  void checkModuleGraphs(VerifyOptions options) {
+    options.inferTypes = false; // their inputs are typed where they are called
+    llvm::DenseSet<const Module *> done;
+    model.getRoot().forEachModule([&](const std::string &, const ModuleRef &module) {
+      if (hasGraph(*module) && done.insert(module.get()).second)
+        findings.add(verify(openModule(*module), options));
+    });
   }
 
   void checkModule(const std::string &path, const Module &module) {
@@ -150,7 +194,7 @@ private:
 
   /// The tensors that calling `module` needs, its children's included (they run inside it).
   void checkCalled(const std::string &path, const Module &module) {
-    if (!calledModules.insert(&module).second)
+    if (!calledModules.insert(&module).second || hasGraph(module))
       return;
     for (const ModuleTensor &tensor : getModuleTensors(module))
       if (!tensor.isOptional && !module.findTensor(tensor.name))
@@ -265,7 +309,7 @@ private:
       if (!module)
         findings.add(error(node.getLoc(), "'{0}' calls the module '{1}', which does not exist", node.getName(), target)
                          .code("node_target"));
-      else if (!module->getClass())
+      else if (!module->getClass() && !hasGraph(*module))
         findings.add(error(node.getLoc(), "'{0}' calls the module '{1}', whose class '{2}' is not in the operator table",
                            node.getName(), target, module->getClassName())
                          .code("module_class"));

@@ -2,6 +2,7 @@
 #include "passes/config/UnmatchedRules.h"
 
 #include "ir/GraphModule.h"
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/Pass.h"
@@ -128,6 +129,16 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
   return unmatched;
 }
 
+static llvm::Error report(std::vector<Diagnostic> unmatched, const PassContext &context) {
+  if (unmatched.empty())
+    return llvm::Error::success();
+  if (!context.allowUnmatched)
+    return llvm::make_error<InputError>(std::move(unmatched));
+  for (Diagnostic &diagnostic : unmatched)
+    context.warn(std::move(diagnostic));
+  return llvm::Error::success();
+}
+
 llvm::Error checkMappingRules(const QConfigMapping &mapping, const GraphModule &model, const PassContext &context) {
   ModelNames names(model);
   std::vector<Diagnostic> unmatched = findUnmatched(mapping, names);
@@ -144,13 +155,41 @@ llvm::Error checkMappingRules(const QConfigMapping &mapping, const GraphModule &
               "the module_name entry '{0}' has no effect: '{0}' was fused into '{1}'", entry.first, node.into);
           context.onRemark(remark);
         }
-  if (unmatched.empty())
-    return llvm::Error::success();
-  if (!context.allowUnmatched)
-    return llvm::make_error<InputError>(std::move(unmatched));
-  for (Diagnostic &diagnostic : unmatched)
-    context.warn(std::move(diagnostic));
-  return llvm::Error::success();
+  return report(std::move(unmatched), context);
+}
+
+llvm::Error checkCustomRules(const PrepareCustomConfig &custom, const GraphModule &model, const PassContext &context) {
+  std::vector<Diagnostic> unmatched;
+  std::vector<std::string> called, withGraph, classes, graphClasses;
+  for (const Node &node : model.getGraph().nodes())
+    if (ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr) {
+      called.push_back(node.getTargetText().str());
+      classes.push_back(OperatorName::ofClass(*module).text);
+      if (hasGraph(*module)) {
+        withGraph.push_back(called.back());
+        graphClasses.push_back(classes.back());
+      }
+    }
+  auto add = [&](llvm::StringRef what, const std::string &name, llvm::ArrayRef<std::string> known, llvm::StringRef problem) {
+    if (!llvm::is_contained(known, name))
+      unmatched.push_back(makeDiagnostic(llvm::formatv("{0} entry '{1}' {2}{3}", what, name, problem, didYouMean(name, known))));
+  };
+  constexpr llvm::StringLiteral kNoGraph("matches no module with a graph of its own (export it as a leaf)");
+  constexpr llvm::StringLiteral kNoCall("matches no called module");
+  for (const auto &entry : custom.getStandaloneModuleNames())
+    add("standalone_module_name", entry.first, withGraph, kNoGraph);
+  for (const auto &entry : custom.getStandaloneModuleClasses())
+    add("standalone_module_class", entry.first.text, graphClasses, kNoGraph);
+  for (const std::string &name : custom.getNonTraceableModuleNames())
+    add("non_traceable_module_name", name, called, kNoCall);
+  for (const OperatorName &name : custom.getNonTraceableModuleClasses())
+    add("non_traceable_module_class", name.text, classes, kNoCall);
+  for (const auto &entry : custom.getFloatToObserved().getEntries())
+    add("float_to_observed_custom_module_class", entry.first.text, classes, kNoCall);
+  for (const std::string &name : custom.getPreservedAttributes())
+    if (!model.getRoot().hasMember(name))
+      unmatched.push_back(makeDiagnostic(llvm::formatv("preserved_attributes entry '{0}' is no member of the model", name)));
+  return report(std::move(unmatched), context);
 }
 
 llvm::Error checkIndexes(llvm::StringRef what, llvm::ArrayRef<int64_t> indexes, size_t count) {

@@ -2,7 +2,7 @@
 #ifndef PASSES_CONFIG_UNMATCHEDRULES_H
 #define PASSES_CONFIG_UNMATCHEDRULES_H
 
-#include "backends/config/QConfigMapping.h"
+#include "backends/config/CustomConfig.h"
 
 #include "llvm/Support/Error.h"
 
@@ -16,6 +16,9 @@ struct PassContext;
 /// names (rule `unmatched_rule`). Under PassContext::allowUnmatched the same texts are warnings.  A name entry on a
 /// member that fusion absorbed gets a remark.
 llvm::Error checkMappingRules(const QConfigMapping &mapping, const GraphModule &model, const PassContext &context);
+
+/// The same for names, classes and preserved attributes of a custom config.
+llvm::Error checkCustomRules(const PrepareCustomConfig &custom, const GraphModule &model, const PassContext &context);
 
 /// Indices of graph inputs or output values: each at least 0, below `count` and named once; otherwise rule
 /// `quantized_index`. `what` completes "input_quantized_idxs: ...".

@@ -6,6 +6,9 @@
 #include "passes/Pass.h"
 #include "passes/prepare/PreparedState.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
 namespace qfx {
 
 /// One run of convert: the model, what prepare decided, and the surroundings.
@@ -13,6 +16,8 @@ struct ConvertState {
   GraphModule &model;
   PreparedState prepared;
   PassContext &context;
+  llvm::DenseSet<const Node *> staticCustomCalls{}; ///< custom modules that yield codes
+  llvm::StringSet<> convertedPaths{};               ///< standalone and custom modules that are converted already
 };
 
 /// The observer module that `node` calls, or null.
@@ -29,6 +34,13 @@ llvm::Error checkCalibration(ConvertState &state);
 llvm::Error dropMismatchedAdditions(ConvertState &state);
 /// 5.3: one observer call becomes quantize + dequantize, or disappears.
 llvm::Error replaceObserver(ConvertState &state, Node &observerCall);
+/// 5.5: a module that prepare prepared by itself is converted by itself; its interface takes and gives codes as its config says.
+bool isObservedStandalone(const Module &module);
+llvm::Error convertStandalone(ConvertState &state, Node &call);
+/// 5.5: an observed custom module becomes its quantized class.
+llvm::Error convertCustomModule(ConvertState &state, Node &call);
+/// A DeQuantStub, or the observer of a module that yields codes.
+llvm::Error replaceByDequantize(Node &observerCall);
 /// 5.4: the module that `call` calls becomes a reference module if qconfig and backend agree.
 llvm::Error convertWeightedModule(ConvertState &state, Node &call);
 

@@ -6,6 +6,7 @@
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 #include "passes/config/QConfigResolver.h"
+#include "passes/qat/QatModules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -68,6 +69,8 @@ static llvm::Error overrideQConfigs(ConvertState &state, QConfigMapping mapping)
   auto fail = [&](const auto &...args) -> llvm::Error {
     return error(model.getRoot().getLoc(), args...).code("convert_mapping");
   };
+  if (state.prepared.isQat)
+    addQatObjectTypes(mapping, state.context.backend);
   if (llvm::Error err = updateMappingForFusion(mapping, model))
     return err;
   const QConfigMapping &before = state.prepared.mapping;
@@ -80,6 +83,20 @@ static llvm::Error overrideQConfigs(ConvertState &state, QConfigMapping mapping)
     if (*now && !qconfigEquals(*now, qconfig))
       return fail("the qconfig of object type '{0}' differs from the one given to prepare: only none may replace it", type.text);
   }
+  auto checkKeys = [&](llvm::StringRef what, const auto &olds, const auto &news) -> llvm::Error {
+    for (const auto &[key, qconfig] : olds) {
+      auto now = llvm::find_if(news, [&, &name = key](const auto &entry) { return entry.first == name; });
+      if (now == news.end())
+        return fail("the mapping lacks the {0} '{1}' that prepare's has", what, key);
+      if (now->second && !qconfigEquals(now->second, qconfig))
+        return fail("the qconfig of the {0} '{1}' differs from the one given to prepare: only none may replace it", what, key);
+    }
+    return llvm::Error::success();
+  };
+  if (llvm::Error err = checkKeys("module name", before.getModuleNames(), mapping.getModuleNames()))
+    return err;
+  if (llvm::Error err = checkKeys("module name regex", before.getModuleNameRegexes(), mapping.getModuleNameRegexes()))
+    return err;
   auto resolver = QConfigResolver::create(mapping);
   if (!resolver)
     return resolver.takeError();
@@ -96,13 +113,48 @@ static llvm::Error overrideQConfigs(ConvertState &state, QConfigMapping mapping)
   return llvm::Error::success();
 }
 
+static llvm::Error convertModuleCall(ConvertState &state, Node &node) {
+  static const TargetInfo &deQuantStub = requireModuleClass("torch.ao.quantization.stubs.DeQuantStub");
+  ModuleRef module = state.model.getModule(node);
+  if (getObserver(state.model, node))
+    return state.staticCustomCalls.contains(node.getArg(0).getNodeOrNull()) ? replaceByDequantize(node) : replaceObserver(state, node);
+  if (module->isA(deQuantStub))
+    return replaceByDequantize(node);
+  if (isObservedStandalone(*module))
+    return convertStandalone(state, node);
+  if (state.context.customConfig.convert.isObservedClass(OperatorName::ofClass(*module)))
+    return convertCustomModule(state, node);
+  return convertWeightedModule(state, node);
+}
+
+/// Section `convert` of a custom config may override entries of prepare's mapping.
+static std::optional<QConfigMapping> applyOverrides(const QConfigMapping &before, const std::optional<QConfigMapping> &overrides) {
+  if (!overrides)
+    return std::nullopt;
+  QConfigMapping mapping = before;
+  if (overrides->getGlobal())
+    mapping.setGlobal(overrides->getGlobal());
+  for (const auto &[type, qconfig] : overrides->getObjectTypes())
+    mapping.setObjectType(type, qconfig);
+  for (const auto &[regex, qconfig] : overrides->getModuleNameRegexes())
+    mapping.setModuleNameRegex(regex, qconfig);
+  for (const auto &[path, qconfig] : overrides->getModuleNames())
+    mapping.setModuleName(path, qconfig);
+  for (const auto &[key, qconfig] : overrides->getModuleNameObjectTypeOrders())
+    mapping.setModuleNameObjectTypeOrder(key, qconfig);
+  return mapping;
+}
+
 llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options, PassContext &context) {
   auto prepared = PreparedState::load(model);
   if (!prepared)
     return prepared.takeError();
   ConvertState state{model, std::move(*prepared), context};
-  if (options.qconfigMapping)
-    if (llvm::Error err = overrideQConfigs(state, *options.qconfigMapping))
+  std::optional<QConfigMapping> override = options.qconfigMapping;
+  if (!override)
+    override = applyOverrides(state.prepared.mapping, context.customConfig.convertOverrides);
+  if (override)
+    if (llvm::Error err = overrideQConfigs(state, std::move(*override)))
       return err;
   if (llvm::Error err = runWeightObservers(state))
     return err;
@@ -120,13 +172,13 @@ llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options
     } else if (node->is(Opcode::Output)) {
       err = convertOutput(state, *node);
     } else if (node->is(Opcode::CallModule)) {
-      err = getObserver(model, *node) ? replaceObserver(state, *node) : convertWeightedModule(state, *node);
+      err = convertModuleCall(state, *node);
     }
     if (err)
       return err;
   }
   model.getGraph().eliminateDeadCode();
-  model.dropUnreferencedMembers();
+  dropUnreferencedMembers(model, context.customConfig.convert.getPreservedAttributes());
   state.prepared.store(model);
   return llvm::Error::success();
 }

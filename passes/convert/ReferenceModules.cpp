@@ -2,7 +2,9 @@
 #include "passes/convert/ConvertDetail.h"
 
 #include "ir/Ops.h"
+#include "ir/Text.h"
 #include "passes/ModuleUtils.h"
+#include "passes/qat/QatModules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -53,24 +55,40 @@ static llvm::Error reportScale(const Tensor &weight, llvm::StringRef name, float
   return error(loc, "the range of weight '{0}' is too large: its observer yields the scale {1}", name, scale).code("convert_scale");
 }
 
-/// Records weight_qscheme, weight_dtype and the parameters on a reference module (get_qparam_dict, operators 21).
-static llvm::Error attachWeightQParams(Module &reference, const QConfig &qconfig, llvm::StringRef name, const Location &loc) {
-  const ObserverSpec &spec = *qconfig.weight;
+/// Names of the weights of a module: `weight`, or weight_ih, weight_hh, ... of a recurrent one.
+static std::vector<std::string> getWeightNames(const Module &module) {
+  std::vector<std::string> names;
+  for (const auto &entry : module.getParameters())
+    if (startsWith(entry.first, "weight"))
+      names.push_back(entry.first);
+  return names;
+}
+
+/// Runs the weight's observer once (a fake-quantizer that training has fed goes on from there) and records weight_qscheme,
+/// weight_dtype and the parameters of tensor `key` on a reference module (get_qparam_dict, operators 21).
+static llvm::Error attachWeightQParams(Module &reference, Module *trained, const ObserverSpec &spec, const std::string &key,
+                                       llvm::StringRef name, const Location &loc) {
   DType dtype = spec.getDType();
   reference.setAttribute("weight_dtype", dtype);
   if (!isQuantized(dtype)) { // float16: nothing to measure
-    reference.setBuffer("weight_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
-    reference.setBuffer("weight_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
+    reference.setBuffer(key + "_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
+    reference.setBuffer(key + "_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
     return llvm::Error::success();
   }
-  auto observer = spec.build();
-  if (!observer)
-    return observer.takeError();
-  const Tensor &weight = reference.getTensor("weight");
+  ModuleRef fresh;
+  if (!trained) {
+    auto built = spec.build();
+    if (!built)
+      return built.takeError();
+    fresh = std::move(*built);
+    trained = fresh.get();
+  }
+  Module *observer = trained;
+  const Tensor &weight = reference.getTensor(key);
   ObservedTensor observed{weight.getData<float>().data(), weight.getSizes(), weight.getStrides()};
-  if (llvm::Error err = observe(**observer, observed))
+  if (llvm::Error err = observe(*observer, observed))
     return err;
-  auto qparams = calculateQParams(**observer);
+  auto qparams = calculateQParams(*observer);
   if (!qparams)
     return qparams.takeError();
   for (float scale : qparams->scales)
@@ -93,11 +111,11 @@ static llvm::Error attachWeightQParams(Module &reference, const QConfig &qconfig
     reference.setAttribute("weight_quant_min", *qparams->quantMin);
     reference.setAttribute("weight_quant_max", *qparams->quantMax);
   }
-  reference.setBuffer("weight_scale", Tensor::of<float>(DType::Float32, sizes, qparams->scales));
+  reference.setBuffer(key + "_scale", Tensor::of<float>(DType::Float32, sizes, qparams->scales));
   if (qparams->floatZeroPoints.empty())
-    reference.setBuffer("weight_zero_point", Tensor::of<int64_t>(DType::Int64, sizes, qparams->zeroPoints));
+    reference.setBuffer(key + "_zero_point", Tensor::of<int64_t>(DType::Int64, sizes, qparams->zeroPoints));
   else
-    reference.setBuffer("weight_zero_point", Tensor::of<float>(DType::Float32, sizes, qparams->floatZeroPoints));
+    reference.setBuffer(key + "_zero_point", Tensor::of<float>(DType::Float32, sizes, qparams->floatZeroPoints));
   return llvm::Error::success();
 }
 
@@ -118,6 +136,16 @@ static bool isFusedClass(const BackendConfig &backend, const Module &module) {
 llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
   ModuleRef module = state.model.getModule(call);
   const BackendConfig &backend = state.context.backend;
+  ModuleRef trained; // the weight's fake-quantizer
+  if (isQatModule(*module)) {
+    if (ModuleRef fakeQuantize = module->findChild("weight_fake_quant"))
+      trained = fakeQuantize->deepCopy(); // looking at the weight once more must not change the prepared model
+    auto plain = makeFloatFromQat(*module, call.getLoc());
+    if (!plain)
+      return plain.takeError();
+    module = std::move(*plain);
+    state.model.getRoot().setModule(call.getTargetText(), module); // even if it stays float
+  }
   bool isFused = isFusedClass(backend, *module);
   ModuleRef root = isFused ? module->findChild("0") : module;
   const TargetInfo *referenceClass = root ? findReferenceClass(backend, *root) : nullptr;
@@ -135,12 +163,15 @@ llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
                          .take();
     return state.context.missed("convert-to-reference", call, qconfig.toString(), std::move(why));
   }
-  if (!isWeightQuantized(qconfig) || !root->findTensor("weight"))
+  std::vector<std::string> weights = getWeightNames(*root);
+  if (!isWeightQuantized(qconfig) || weights.empty())
     return llvm::Error::success();
 
   ModuleRef reference = makeModuleFrom(*referenceClass, *root);
-  if (llvm::Error err = attachWeightQParams(*reference, qconfig, joinPath(call.getTargetText(), isFused ? "0.weight" : "weight"), call.getLoc()))
-    return err;
+  std::string rootPath = isFused ? joinPath(call.getTargetText(), "0") : call.getTargetText().str();
+  for (const std::string &weight : weights)
+    if (llvm::Error err = attachWeightQParams(*reference, trained.get(), *qconfig.weight, weight, joinPath(rootPath, weight), call.getLoc()))
+      return err;
   if (!isFused) {
     state.model.getRoot().setModule(call.getTargetText(), reference);
     return llvm::Error::success();

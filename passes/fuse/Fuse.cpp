@@ -3,6 +3,7 @@
 
 #include "ir/GraphModule.h"
 #include "passes/Pass.h"
+#include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 #include "passes/ValueOrigin.h"
 #include "passes/config/Matcher.h"
@@ -67,7 +68,11 @@ public:
     for (auto &replacement : replacements)
       model.getRoot().setModule(replacement.first, replacement.second);
     model.setGraph(std::move(graph));
-    model.dropUnreferencedMembers();
+    // Fusing is the first step of prepare too: what that will preserve must still be there.
+    std::vector<std::string> preserved = context.customConfig.fuse.getPreservedAttributes();
+    const std::vector<std::string> &later = context.customConfig.prepare.getPreservedAttributes();
+    preserved.insert(preserved.end(), later.begin(), later.end());
+    dropUnreferencedMembers(model, preserved);
     if (!record.empty())
       storeFusionRecord(model, record);
     return !matches.empty();

@@ -56,13 +56,24 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
   return quantizeTensor(*input, qparams);
 }
 
-/// The weight that a prepack call takes: a quantize call of constants, or an attribute that is quantized already.
+/// Evaluates `to(w, torch.float16)` of a constant; values beyond the range saturate, as linear_prepack_fp16 has it.
+static llvm::Expected<Tensor> evaluateHalf(const LowerState &state, const Node &to) {
+  auto input = readConstant(state, to.getArg(0), to);
+  if (!input)
+    return input;
+  return roundToHalf(*input);
+}
+
+/// The weight that a prepack call takes: a quantize call or float16 cast of constants, or an attribute that is quantized already.
 static llvm::Expected<Tensor> evaluateWeight(const LowerState &state, const Argument &weight, const Node &prepack) {
   static const TargetInfo &perTensor = requireFunction("torch.quantize_per_tensor");
   static const TargetInfo &perChannel = requireFunction("torch.quantize_per_channel");
   const Node *source = weight.getNodeOrNull();
   if (isFunctionCall(source, perTensor) || isFunctionCall(source, perChannel))
     return evaluateQuantize(state, *source);
+  static const TargetInfo &toMethod = requireMethod("to");
+  if (source && source->is(Opcode::CallMethod) && source->getTarget() == &toMethod)
+    return evaluateHalf(state, *source);
   auto tensor = readConstant(state, weight, prepack);
   if (tensor && !isQuantized(tensor->getDType()))
     return error(prepack.getLoc(), "'{0}' wants a quantized weight, got {1}", prepack.getName(), toString(tensor->getType())).code("lower_fold");

@@ -1,6 +1,7 @@
 // The steps of lowering in PyTorch's order, and the tests they share.
 #include "passes/lower/Lower.h"
 
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
@@ -138,8 +139,29 @@ static llvm::Error checkConverted(const GraphModule &model) {
   return llvm::Error::success();
 }
 
+/// Standalone modules have been converted to reference models of their own; each is lowered by itself.
+static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
+  std::vector<std::string> paths;
+  for (const Node &node : model.getGraph().nodes())
+    if (node.is(Opcode::CallModule) && !llvm::is_contained(paths, node.getTargetText().str()))
+      if (ModuleRef module = model.getModule(node); module && hasGraph(*module))
+        paths.push_back(node.getTargetText().str());
+  for (const std::string &path : paths) {
+    GraphModule inner = openModule(*model.getRoot().findModule(path));
+    if (!inner.findMeta("prepared")) // not to be quantized: it was left untraced
+      continue;
+    if (llvm::Error err = lower(inner, context))
+      return err;
+    inner.removeMeta("engine");
+    model.getRoot().setModule(path, closeModule(inner));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error lower(GraphModule &model, PassContext &context) {
   if (llvm::Error err = checkConverted(model))
+    return err;
+  if (llvm::Error err = lowerModuleGraphs(model, context))
     return err;
   LowerState state{model, {}, context};
   if (model.findMeta("prepared")) { // a reference model from elsewhere has no such state: nothing is skipped then
@@ -149,7 +171,7 @@ llvm::Error lower(GraphModule &model, PassContext &context) {
     state.prepared = std::move(*prepared);
   }
   for (auto step : {lowerStaticModules, lowerTwoInputModules, lowerDynamicModules, lowerWeightOnlyModules, lowerStaticFunctions,
-                    lowerBinaryFunctions})
+                    lowerDynamicFunctions, lowerBinaryFunctions})
     if (llvm::Error err = step(state))
       return err;
   lowerShapeQueries(state);
@@ -159,7 +181,7 @@ llvm::Error lower(GraphModule &model, PassContext &context) {
   if (llvm::Error err = foldWeights(state))
     return err;
   model.getGraph().eliminateDeadCode();
-  model.dropUnreferencedMembers();
+  dropUnreferencedMembers(model, context.customConfig.convert.getPreservedAttributes());
   if (llvm::Error err = reportReferencePatterns(state))
     return err;
   PreparedState::drop(model);

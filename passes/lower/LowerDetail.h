@@ -44,15 +44,23 @@ void eraseIfUnused(Graph &graph, std::initializer_list<Node *> nodes);
 /// Row of the group for what `node` calls (function, method or module class), or null.
 const LoweringRow *findRow(const LowerState &state, LoweringGroup group, const Node &node);
 
-/// A quantized module of class `row.to` from the reference (or float) module that `call` calls.
-llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const LoweringRow &row, const Node &call,
+/// float16 weights: rounded, values beyond the range saturate (operators 11).
+Tensor roundToHalf(const Tensor &weight);
+
+/// A quantized module of class `target` from the reference (or float) module that `call` calls.
+llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call,
                                               const OutputQParams *output);
+
+/// The arguments of a call's prepack: the quantized weight, then bias and geometry in the prepack's own order.
+llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
+                                                      Node *quantizedWeight);
 
 llvm::Error lowerStaticModules(LowerState &state);
 llvm::Error lowerTwoInputModules(LowerState &state);
 llvm::Error lowerDynamicModules(LowerState &state);
 llvm::Error lowerWeightOnlyModules(LowerState &state);
 llvm::Error lowerStaticFunctions(LowerState &state);
+llvm::Error lowerDynamicFunctions(LowerState &state);
 llvm::Error lowerBinaryFunctions(LowerState &state);
 void lowerShapeQueries(LowerState &state);
 llvm::Error lowerSpecialPatterns(LowerState &state);

@@ -11,8 +11,8 @@ namespace qfx {
 
 /// The arguments of the prepack call: the quantized weight, then bias and geometry in the prepack's own order.  Operands given by keyword
 /// stand at their schema place, missing ones are the float function's defaults and numbers are spread over the spatial axes (qfx rules).
-static llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
-                                                             Node *quantizedWeight) {
+llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
+                                                      Node *quantizedWeight) {
   auto bound = bindCall(call, state.model);
   if (!bound)
     return bound.takeError();

@@ -3,11 +3,17 @@
 
 #include "backends/reference/ReferenceWeight.h"
 #include "ir/Ops.h"
+#include "ir/Text.h"
 #include "passes/GraphUtils.h"
 #include "passes/ModuleUtils.h"
+#include "passes/ValueOrigin.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace qfx {
 
@@ -27,31 +33,57 @@ static llvm::Expected<Tensor> quantizeByQConfig(const LowerState &state, const N
   return quantizeTensor(weight, *qparams);
 }
 
-llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const LoweringRow &row, const Node &call,
+Tensor roundToHalf(const Tensor &weight) {
+  return Tensor::build(DType::Float16, weight.getSizes(), [&](MutableBytes bytes) {
+    auto *half = reinterpret_cast<uint16_t *>(bytes.data());
+    for (int64_t i = 0, n = weight.getNumElements(); i < n; ++i) {
+      auto value = static_cast<float>(weight.getElementAsDouble(i));
+      half[i] = floatToHalf(std::isnan(value) ? value : std::clamp(value, -65504.0f, 65504.0f));
+    }
+  });
+}
+
+/// Replaces each weight of `module` by its quantized form, as the reference module's parameters say.
+static llvm::Error quantizeWeights(Module &module, const Module &reference) {
+  Module::Named<Tensor> parameters = module.getParameters();
+  for (const auto &[name, weight] : parameters) {
+    if (!startsWith(name, "weight"))
+      continue;
+    if (getWeightQParams(reference, name)) {
+      auto quantized = getQuantizedWeight(reference, name);
+      if (!quantized)
+        return quantized.takeError();
+      module.setParameter(name, std::move(*quantized));
+    } else if (reference.getAttribute("weight_dtype") == Argument(DType::Float16)) {
+      module.setParameter(name, roundToHalf(weight));
+    }
+  }
+  if (module.getClass()->getSignature().findSlot("dtype"))
+    module.setAttribute("dtype", reference.getAttribute("weight_dtype"));
+  return llvm::Error::success();
+}
+
+llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call,
                                               const OutputQParams *output) {
   static const TargetInfo &prelu = requireModuleClass("torch.nn.PReLU");
   ModuleRef source = state.model.getModule(call);
   ModuleRef root = source->getClass()->getOp().has(Traits::Composite) ? source->findChild("0") : source;
-  ModuleRef module = makeModuleFrom(*row.to, *root);
-  if (root != source) // post-op attributes such as negative_slope
+  ModuleRef module = makeModuleFrom(target, *root);
+  if (root != source) // attributes of a post-operator, such as negative_slope
     for (const auto &[name, child] : source->getChildren())
-      for (const auto &[key, value] : child->getAttributes())
-        if (child != root && row.to->getSignature().findSlot(key) && !root->findAttribute(key))
-          module->setAttribute(key, value);
+      for (const SlotInfo &slot : target.getSignature().getSlots())
+        if (const Argument *value = child == root || root->findAttribute(slot.name) ? nullptr : child->findAttribute(slot.name))
+          module->setAttribute(slot.name, *value);
   if (root->findAttribute("weight_dtype")) {
-    if (getWeightQParams(*root)) {
-      auto weight = getQuantizedWeight(*root);
-      if (!weight)
-        return weight.takeError();
-      module->setParameter("weight", std::move(*weight));
-    }
+    if (llvm::Error err = quantizeWeights(*module, *root))
+      return err;
   } else if (root->isA(prelu)) {
     auto weight = quantizeByQConfig(state, call, root->getTensor("weight"));
     if (!weight)
       return weight.takeError();
     module->setParameter("weight", std::move(*weight));
   }
-  if (output && row.to->getSignature().findSlot("scale")) { // Dropout keeps its input's
+  if (output && target.getSignature().findSlot("scale")) { // Dropout keeps its input's
     module->setAttribute("scale", output->scale);
     module->setAttribute("zero_point", output->zeroPoint);
   }
@@ -72,7 +104,7 @@ static const LoweringRow *findStaticRow(const LowerState &state, const Node &cal
 namespace {
 struct ModuleMatch {
   StaticMatch pattern;
-  const LoweringRow *row;
+  const TargetInfo *target; ///< class of the quantized module
 };
 } // namespace
 
@@ -92,24 +124,35 @@ static std::string getFreshPath(const Module &root, llvm::StringRef path) {
 static llvm::Error lowerCallsOfModule(LowerState &state, llvm::StringRef path, llvm::ArrayRef<ModuleMatch> matches,
                                       bool everyCallMatches) {
   Module &root = state.model.getRoot();
-  auto first = makeQuantizedModule(state, *matches.front().row, *matches.front().pattern.ref, nullptr);
-  if (!first)
-    return first.takeError();
-  std::vector<std::pair<OutputQParams, std::string>> instances;
+  struct Instance {
+    OutputQParams output;
+    const TargetInfo *target;
+    std::string path;
+    bool isSame(const OutputQParams &other, const TargetInfo *otherTarget) const { return output == other && target == otherTarget; }
+  };
+  std::vector<Instance> instances;
+  llvm::DenseMap<const TargetInfo *, ModuleRef> firsts; // what instances of a class share
+  for (const ModuleMatch &match : matches)
+    if (ModuleRef &first = firsts[match.target]; !first) {
+      auto made = makeQuantizedModule(state, *match.target, *match.pattern.ref, nullptr);
+      if (!made)
+        return made.takeError();
+      first = std::move(*made);
+    }
   for (const ModuleMatch &match : matches) {
     Node *quantize = match.pattern.quantize, *ref = match.pattern.ref;
     OutputQParams output = getOutputQParams(state, *quantize);
-    auto known = llvm::find_if(instances, [&](const auto &entry) { return entry.first == output; });
+    auto known = llvm::find_if(instances, [&](const Instance &entry) { return entry.isSame(output, match.target); });
     std::string instancePath;
     if (known != instances.end()) {
-      instancePath = known->second;
+      instancePath = known->path;
     } else {
       instancePath = instances.empty() && everyCallMatches ? path.str() : getFreshPath(root, path);
-      ModuleRef instance = (*first)->shallowCopy();
+      ModuleRef instance = firsts[match.target]->shallowCopy();
       instance->setAttribute("scale", output.scale);
       instance->setAttribute("zero_point", output.zeroPoint);
       root.setModule(instancePath, instance);
-      instances.emplace_back(output, instancePath);
+      instances.push_back({output, match.target, instancePath});
     }
     ref->setTargetPath(instancePath);
     auto [scaleNode, zeroPointNode] = getQParamNodes(*quantize);
@@ -118,6 +161,10 @@ static llvm::Error lowerCallsOfModule(LowerState &state, llvm::StringRef path, l
     quantize->replaceAllUsesWith(ref);
     state.model.getGraph().erase(quantize);
     eraseIfUnused(state.model.getGraph(), {scaleNode, zeroPointNode});
+    if (match.pattern.relu) {
+      setValueOrigin(*ref, *match.pattern.relu);
+      state.model.getGraph().erase(match.pattern.relu);
+    }
   }
   return llvm::Error::success();
 }
@@ -129,18 +176,18 @@ llvm::Error lowerStaticModules(LowerState &state) {
     if (node.is(Opcode::CallModule))
       ++numCalls[node.getTargetText()];
     auto pattern = matchStaticPattern(state, node);
-    // A relu behind a module that fusion left alone would be lost (upstream drops it): such a call stays a reference pattern.
-    if (!pattern || pattern->relu || !pattern->ref->is(Opcode::CallModule) || !areDequantized(*pattern->ref, 1) ||
-        !pattern->ref->hasOneUser())
+    if (!pattern || !pattern->ref->is(Opcode::CallModule) || !areDequantized(*pattern->ref, 1) || !pattern->ref->hasOneUser())
       continue;
     const LoweringRow *row = findStaticRow(state, *pattern->ref);
-    if (!row)
+    // QFX: a relu that fusion left behind the module moves into it; upstream lowers without it and loses it.
+    const TargetInfo *target = row ? pattern->relu ? row->toRelu : row->to : nullptr;
+    if (!target)
       continue;
     llvm::StringRef path = pattern->ref->getTargetText();
     auto [it, isNew] = indexOfPath.try_emplace(path, static_cast<unsigned>(matches.size()));
     if (isNew)
       matches.emplace_back(path.str(), std::vector<ModuleMatch>());
-    matches[it->second].second.push_back({*pattern, row});
+    matches[it->second].second.push_back({*pattern, target});
   }
   for (auto &[path, calls] : matches)
     if (llvm::Error err = lowerCallsOfModule(state, path, calls, numCalls.lookup(path) == calls.size()))
@@ -160,7 +207,7 @@ llvm::Error lowerTwoInputModules(LowerState &state) {
         !isDequantize(ref->getArg(1).getNodeOrNull()))
       continue;
     OutputQParams output = getOutputQParams(state, *node);
-    auto module = makeQuantizedModule(state, *row, *ref, &output);
+    auto module = makeQuantizedModule(state, *row->to, *ref, &output);
     if (!module)
       return module.takeError();
     state.model.getRoot().setModule(ref->getTargetText(), *module);
@@ -193,7 +240,7 @@ llvm::Error lowerDynamicModules(LowerState &state) {
     DType dtype = quantize->getArg(1).getDType();
     if (dtype != DType::QUInt8 && dtype != DType::QInt8 && dtype != DType::Float16)
       continue;
-    auto module = makeQuantizedModule(state, *row, *node, nullptr);
+    auto module = makeQuantizedModule(state, *row->to, *node, nullptr);
     if (!module)
       return module.takeError();
     state.model.getRoot().setModule(node->getTargetText(), *module);
@@ -207,7 +254,7 @@ llvm::Error lowerWeightOnlyModules(LowerState &state) {
     const LoweringRow *row = findRow(state, LoweringGroup::WeightOnlyModule, node);
     if (!row)
       continue;
-    auto module = makeQuantizedModule(state, *row, node, nullptr);
+    auto module = makeQuantizedModule(state, *row->to, node, nullptr);
     if (!module)
       return module.takeError();
     state.model.getRoot().setModule(node.getTargetText(), *module);

@@ -110,7 +110,7 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
       continue;
     if (ref->is(Opcode::CallModule) && row->to && isQuantize) {
       OutputQParams output = getOutputQParams(state, *quantize);
-      auto module = makeQuantizedModule(state, *row, *ref, &output);
+      auto module = makeQuantizedModule(state, *row->to, *ref, &output);
       if (!module)
         return module.takeError();
       state.model.getRoot().setModule(ref->getTargetText(), *module);

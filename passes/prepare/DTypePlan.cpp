@@ -1,6 +1,7 @@
 // Steps 1 to 3 of workflow 4.3.
 #include "passes/prepare/DTypePlan.h"
 
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "passes/Pass.h"
 #include "passes/config/ModuleFacts.h"
@@ -46,7 +47,29 @@ llvm::Error DTypePlan::resolveQConfigs(const QConfigMapping &mapping) {
   return llvm::Error::success();
 }
 
-llvm::Error DTypePlan::findMatches() {
+void DTypePlan::findWholeModules(const PrepareCustomConfig &custom) {
+  for (Node &node : model.getGraph().nodes()) {
+    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+    if (!module)
+      continue;
+    OperatorName moduleClass = OperatorName::ofClass(*module);
+    QuantMatch found;
+    found.match.anchor = found.match.root = &node;
+    found.match.nodes = {&node};
+    if (hasGraph(*module))
+      found.standalone = custom.findStandalone(node.getTargetText(), moduleClass);
+    if (found.standalone)
+      found.kind = MatchKind::Standalone;
+    else if (custom.getFloatToObserved().find(moduleClass))
+      found.kind = MatchKind::CustomModule;
+    else
+      continue;
+    matchOf[&node] = matches.size();
+    matches.push_back(std::move(found));
+  }
+}
+
+llvm::Error DTypePlan::findMatches(const PrepareCustomConfig &custom) {
   Matcher matcher(model, backend, MatchPurpose::Quantize);
   for (Match &match : matcher.scan()) {
     QuantMatch found;
@@ -65,6 +88,7 @@ llvm::Error DTypePlan::findMatches() {
       matchOf[node] = matches.size();
     matches.push_back(std::move(found));
   }
+  findWholeModules(custom);
   return llvm::Error::success();
 }
 
@@ -204,7 +228,7 @@ void DTypePlan::propagateNonFloat(const Node &node) {
   }
 }
 
-static std::string describe(const QConfig &qconfig) {
+std::string describeDTypes(const QConfig &qconfig) {
   auto name = [](const std::optional<ObserverSpec> &spec) -> std::string {
     if (!spec)
       return "none";
@@ -244,7 +268,7 @@ llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
         break;
     const QConfig *qconfig = findQConfig(anchor);
     // A module's weight is no argument, so the test above has not seen its bounds (backend_config 8.4).
-    if (!failure && qconfig && match.match.root->is(Opcode::CallModule)) {
+    if (!failure && qconfig && match.kind == MatchKind::Pattern && match.match.root->is(Opcode::CallModule)) {
       std::optional<SupportFailure> weightFailure;
       for (const DTypeConfig &config : match.match.entry->dtypeConfigs) {
         weightFailure = findConstraintFailure(qconfig, config.weight, /*isActivation=*/false);
@@ -270,13 +294,21 @@ llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
     Diagnostic why = makeReason(anchor, failure->reason, failure->code);
     if (failure->isConstraint)
       context.warn(why);
-    if (llvm::Error err = context.missed("prepare", anchor, describe(*qconfig), std::move(why)))
+    if (llvm::Error err = missed(anchor, *qconfig, std::move(why)))
       return err;
   }
   return llvm::Error::success();
 }
 
-void DTypePlan::declineSilently(const Node &node, std::string message, llvm::StringRef code) const {
+std::string DTypePlan::getReason(const Node &node) const { return reasons.lookup(&node); }
+
+llvm::Error DTypePlan::missed(const Node &node, const QConfig &qconfig, Diagnostic why) {
+  reasons[&node] = why.message;
+  return context.missed("prepare", node, describeDTypes(qconfig), std::move(why));
+}
+
+void DTypePlan::declineSilently(const Node &node, std::string message, llvm::StringRef code) {
+  reasons[&node] = message;
   if (!context.onRemark)
     return;
   Remark remark;
@@ -302,6 +334,8 @@ llvm::Error DTypePlan::remarkOnUnmatched() {
       continue;
     if (!qconfig) {
       declineSilently(node, "its qconfig is none", "qconfig_none");
+    } else if (ModuleRef module = !match && node.is(Opcode::CallModule) ? model.getModule(node) : nullptr; module && hasGraph(*module)) {
+      declineSilently(node, "it is one call that tracing did not go into, and not a standalone module", "untraced");
     } else if (!match) {
       if (node.getTarget() && node.getTarget()->getOp().has(Traits::HostValue))
         continue;
@@ -309,7 +343,7 @@ llvm::Error DTypePlan::remarkOnUnmatched() {
           node,
           llvm::formatv("no pattern of the backend '{0}' matches '{1}'", backend.getName(), getCalledName(node, model)),
           "no_pattern");
-      if (llvm::Error err = context.missed("prepare", node, describe(*qconfig), std::move(why)))
+      if (llvm::Error err = missed(node, *qconfig, std::move(why)))
         return err;
     } else if (!findQConfig(*match->match.anchor)) {
       declineSilently(

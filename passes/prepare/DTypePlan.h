@@ -2,6 +2,7 @@
 #ifndef PASSES_PREPARE_DTYPEPLAN_H
 #define PASSES_PREPARE_DTYPEPLAN_H
 
+#include "backends/config/CustomConfig.h"
 #include "passes/config/Matcher.h"
 #include "passes/config/QConfigResolver.h"
 #include "passes/prepare/TensorArguments.h"
@@ -27,9 +28,18 @@ struct NodeDTypes {
   bool isBias(const Node &node, const Argument &arg) const;
 };
 
+/// What a match stands for.
+enum class MatchKind : uint8_t {
+  Pattern,
+  CustomModule, ///< a call of a float custom module: observed as a whole, then replaced by its observed class
+  Standalone,   ///< a call of a module that is prepared by itself
+};
+
 /// A match and the observation type that its operand count chooses.
 struct QuantMatch {
-  Match match;
+  Match match; ///< without an entry unless the kind is Pattern
+  MatchKind kind = MatchKind::Pattern;
+  const StandaloneModuleConfig *standalone = nullptr; ///< of a Standalone match
   ObservationType observation = ObservationType::OutputUseDifferentObserverAsInput;
 };
 
@@ -41,8 +51,9 @@ public:
 
   /// 2.3: qconfigs of all nodes.
   llvm::Error resolveQConfigs(const QConfigMapping &mapping);
-  /// 4.2: matches and their observation types; a missing operand count is an error (`operand_count`).
-  llvm::Error findMatches();
+  /// 4.2: matches and their observation types; a missing operand count is an error (`operand_count`).  Custom and standalone modules
+  /// come last and override the patterns they are part of.
+  llvm::Error findMatches(const PrepareCustomConfig &custom);
   /// 4.3 steps 1 to 3.  Unsupported matches get float dtypes and a remark.
   llvm::Error decide(llvm::ArrayRef<int64_t> inputQuantizedIndexes, bool strictModuleWeights);
 
@@ -52,6 +63,9 @@ public:
   /// The node's own qconfig, or null if it is none.
   const QConfig *findQConfig(const Node &node) const;
   const std::unordered_map<const Node *, ResolvedQConfig> &getQConfigs() const { return qconfigs; }
+  const std::vector<QuantMatch> &getMatches() const { return matches; }
+  /// Why a node was left float, as far as a remark said so.
+  std::string getReason(const Node &node) const;
   /// The support test with the dtypes as decided now (workflow 4.5 asks again when it inserts).
   bool isSupported(const QuantMatch &match, const Node &node) const;
   TensorArguments &getTensorArguments() { return tensorArguments; }
@@ -63,9 +77,11 @@ private:
   void applyMatchQConfigs();
   void applyNodeFacts(llvm::ArrayRef<int64_t> inputQuantizedIndexes);
   void propagateNonFloat(const Node &node);
+  void findWholeModules(const PrepareCustomConfig &custom);
   llvm::Error resetUnsupported(bool strictModuleWeights);
+  llvm::Error missed(const Node &node, const QConfig &qconfig, Diagnostic why);
   llvm::Error remarkOnUnmatched();
-  void declineSilently(const Node &node, std::string message, llvm::StringRef code) const;
+  void declineSilently(const Node &node, std::string message, llvm::StringRef code);
   /// "'conv' not observed: REASON" with a note that names the rule behind the qconfig.
   Diagnostic makeReason(const Node &node, std::string reason, llvm::StringRef code) const;
 
@@ -78,7 +94,11 @@ private:
   std::vector<QuantMatch> matches; ///< anchors from last to first
   llvm::DenseMap<const Node *, size_t> matchOf;
   llvm::DenseMap<const Node *, NodeDTypes> dtypes;
+  llvm::DenseMap<const Node *, std::string> reasons;
 };
+
+/// "activation quint8, weight qint8".
+std::string describeDTypes(const QConfig &qconfig);
 
 /// A PlaceholderObserver of that dtype, the constructor that stands for "this dtype, no statistics".
 ObserverSpec makePlaceholderSpec(DType dtype);

@@ -45,7 +45,8 @@ static bool hasFloatWeight(const Node &node) {
 
 static constexpr llvm::StringLiteral kObserverPrefix = "activation_post_process_";
 
-ObserverInserter::ObserverInserter(GraphModule &model, const DTypePlan &plan) : model(model), plan(plan) {
+ObserverInserter::ObserverInserter(GraphModule &model, const DTypePlan &plan, const PrepareCustomConfig &custom)
+    : model(model), plan(plan), custom(custom) {
   const Module &root = model.getRoot();
   auto note = [&](llvm::StringRef name) {
     if (startsWith(name, kObserverPrefix))
@@ -75,6 +76,8 @@ void ObserverInserter::bindObserver(const Node &call, ModuleRef observer) {
 }
 
 const ObserverSpec *ObserverInserter::getOutputSpec(const Node &node) const {
+  if (const Node *whole = wholes.lookup(&node))
+    return plan.getDTypes(*whole).output;
   if (getObserver(node) && !node.getArgs().empty() && node.getArg(0).isNode())
     return plan.getDTypes(*node.getArg(0).getNode()).output;
   return plan.getDTypes(node).output;
@@ -117,12 +120,45 @@ llvm::Error ObserverInserter::insertForNode(Node &node) {
     return llvm::Error::success();
   for (const Node *member : match->match.nodes)
     observedNodes.insert(member->getName());
+  if (match->kind == MatchKind::Standalone) // its output is its own affair
+    return insertStandaloneInputs(node, *match, *plan.findQConfig(node));
   if (&node == match->match.root)
     if (llvm::Error err = insertInputObservers(node))
       return err;
+  if (match->kind == MatchKind::CustomModule)
+    return insertForCustomModule(node, *match);
   if (&node == match->match.anchor)
     return insertOutputObserver(node, *match);
   return llvm::Error::success();
+}
+
+llvm::Error ObserverInserter::insertStandaloneInputs(Node &node, const QuantMatch &match, const QConfig &qconfig) {
+  const PrepareCustomConfig *inner = match.standalone->prepareCustomConfig.get();
+  std::vector<Argument> args(node.getArgs().begin(), node.getArgs().end());
+  for (size_t i = 0; i < args.size(); ++i) {
+    Node *value = args[i].getNodeOrNull();
+    if (!value || !inner || !llvm::is_contained(inner->getInputQuantizedIndexes(), static_cast<int64_t>(i)) || !qconfig.activation)
+      continue;
+    if (getDTypeOf(getOutputSpec(*value)) == DType::QUInt8)
+      continue;
+    auto observed = reuseOrInsert(*value, *qconfig.activation);
+    if (!observed)
+      return observed.takeError();
+    args[i] = std::move(*observed);
+  }
+  node.setArgsAndKwargs(std::move(args), node.getKwargs());
+  return llvm::Error::success();
+}
+
+llvm::Expected<Argument> ObserverInserter::reuseOrInsert(Node &value, const ObserverSpec &spec) {
+  for (Node *user : value.getUsers())
+    if (ModuleRef existing = getObserver(*user))
+      if (existing->getClass() == spec.observerClass && getObserverDType(*existing) == spec.getDType())
+        return Argument(user);
+  auto call = insertObserver(value, spec);
+  if (!call)
+    return call.takeError();
+  return Argument(*call);
 }
 
 llvm::Error ObserverInserter::insertInputObservers(Node &node) {
@@ -182,14 +218,7 @@ llvm::Expected<Argument> ObserverInserter::observeArgument(Node &node, const Nod
   if (!needsObserver)
     return arg;
 
-  for (Node *user : value->getUsers())
-    if (ModuleRef existing = getObserver(*user))
-      if (existing->getClass() == spec->observerClass && getObserverDType(*existing) == *want)
-        return user;
-  auto call = insertObserver(*value, *spec);
-  if (!call)
-    return call.takeError();
-  return Argument(*call);
+  return reuseOrInsert(*value, *spec);
 }
 
 llvm::Error ObserverInserter::insertOutputObserver(Node &node, const QuantMatch &match) {
@@ -205,7 +234,7 @@ llvm::Error ObserverInserter::insertOutputObserver(Node &node, const QuantMatch 
   bool isQuantizedInput = (spec->getDType() == DType::QUInt8 || spec->getDType() == DType::UInt8) &&
                           !node.getArgs().empty() && node.getArg(0).isNode() &&
                           node.getArg(0).getNode()->is(Opcode::Placeholder);
-  bool isScalar = dtypes.shareInput && !match.match.entry->numTensorArgsToObservationType.empty();
+  bool isScalar = dtypes.shareInput && match.match.entry && !match.match.entry->numTensorArgsToObservationType.empty();
   if (isScalar && isQuantizedInput)
     match.match.root->setMeta(kOwnQParamsMeta, true);
   if (!(dtypes.shareInput && !isQuantizedInput) && !dtypes.reuseInput)

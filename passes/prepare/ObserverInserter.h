@@ -11,7 +11,7 @@ namespace qfx {
 
 class ObserverInserter {
 public:
-  ObserverInserter(GraphModule &model, const DTypePlan &plan);
+  ObserverInserter(GraphModule &model, const DTypePlan &plan, const PrepareCustomConfig &custom);
 
   /// Walks the nodes that are there now, in order.  Errors: a dynamic qconfig on a value that is not a float tensor
   /// (`dynamic_argument`), a graph output with a leaf that is neither node nor None (`output_leaf`), an observer that
@@ -26,6 +26,19 @@ private:
   llvm::Error insertForOutput(Node &output);
   llvm::Error insertInputObservers(Node &node);
   llvm::Expected<Argument> observeArgument(Node &node, const NodeDTypes &dtypes, const Argument &arg);
+  /// Inputs of a standalone module: quint8 where its config says so, else as they are; keywords never.
+  llvm::Error insertStandaloneInputs(Node &node, const QuantMatch &match, const QConfig &qconfig);
+  /// The observer call on `value` that `spec` may share (same class, wanted dtype), or a new one.
+  llvm::Expected<Argument> reuseOrInsert(Node &value, const ObserverSpec &spec);
+
+  // 4.8, in CustomModules.cpp.
+  /// An LSTM's results get DeQuantStubs instead of observers, the tuples around them are rebuilt; of attention only the first result does.
+  llvm::Error insertForCustomModule(Node &node, const QuantMatch &match);
+  void insertLstmStubs(Node &lstm);
+  void insertAttentionStub(Node &attention);
+  Node *insertStub(Node &value);
+  void markResult(Node *part, Node &whole) { wholes[part] = &whole; }
+  llvm::Error swapToObserved(Node &node);
   llvm::Error insertOutputObserver(Node &node, const QuantMatch &match);
 
   /// Instantiates `spec` under the next free activation_post_process_N and calls it on `observed`, directly after it.
@@ -53,6 +66,9 @@ private:
 
   GraphModule &model;
   const DTypePlan &plan;
+  const PrepareCustomConfig &custom;
+  llvm::DenseMap<const Node *, Node *> wholes; ///< parts of a custom module's result -> its call
+  llvm::StringSet<> swappedPaths;              ///< custom modules that are observed ones already
   unsigned nextObserver = 0;
   llvm::StringSet<> takenNames;               ///< the model's own members that look like observer names
   llvm::StringMap<ModuleRef> observersByPath; ///< what the observer calls of the graph call now

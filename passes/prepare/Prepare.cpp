@@ -2,11 +2,14 @@
 #include "passes/prepare/Prepare.h"
 
 #include "passes/Pass.h"
+#include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 #include "passes/config/UnmatchedRules.h"
 #include "passes/fuse/FusionRecord.h"
 #include "passes/prepare/ObserverInserter.h"
 #include "passes/prepare/PreparedState.h"
+#include "passes/prepare/Standalone.h"
+#include "passes/qat/QatModules.h"
 
 namespace qfx {
 
@@ -18,50 +21,104 @@ static size_t countOutputs(GraphModule &model) {
   return value.isSequence() ? value.getElements().size() : 1;
 }
 
+/// Names, classes and attributes of a custom config that meet nothing in the model, and indexes out of range (workflow 2.3, QFX).
+static llvm::Error checkCustomConfig(GraphModule &model, const PrepareCustomConfig &custom, const PassContext &context) {
+  ErrorList problems;
+  problems.add(
+      checkIndexes("input_quantized_idxs", custom.getInputQuantizedIndexes(), model.getGraph().getPlaceholders().size()));
+  problems.add(checkIndexes("output_quantized_idxs", custom.getOutputQuantizedIndexes(), countOutputs(model)));
+  problems.add(checkCustomRules(custom, model, context));
+  return problems.take();
+}
+
+/// One row per call node.
+static void reportCoverage(const PassContext &context, const GraphModule &model, const DTypePlan &plan, const PreparedState &state) {
+  if (!context.onCoverage)
+    return;
+  for (const Node &node : model.getGraph().nodes()) {
+    if (!state.findQConfig(node) || node.is(Opcode::Placeholder) || node.is(Opcode::GetAttr) || node.is(Opcode::Output))
+      continue;
+    CoverageRow row;
+    row.pass = "prepare";
+    row.node = node.getName();
+    row.operation = getCalledName(node, model).str();
+    const QConfig *qconfig = plan.findQConfig(node);
+    row.requested = qconfig ? describeDTypes(*qconfig) : "none";
+    row.reason = plan.getReason(node);
+    bool isObserved = state.observedNodes.contains(node.getName()) && row.reason.empty();
+    row.granted = isObserved ? row.requested : "float";
+    context.onCoverage(row);
+  }
+}
+
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context) {
   if (model.findMeta("prepared"))
     return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
-  if (options.isQat)
-    return error(model.getRoot().getLoc(),
-                 "'prepare' makes models for post-training quantization; quantization-aware training "
-                 "needs modules that this build does not have")
-        .code("prepare_qat");
+  PrepareCustomConfig custom = options.custom;
+  if (!options.inputQuantizedIndexes.empty())
+    custom.setInputQuantizedIndexes(options.inputQuantizedIndexes);
+  if (!options.outputQuantizedIndexes.empty())
+    custom.setOutputQuantizedIndexes(options.outputQuantizedIndexes);
   ErrorList problems;
   problems.add(checkMappingRules(options.mapping, model, context));
-  problems.add(
-      checkIndexes("input_quantized_idxs", options.inputQuantizedIndexes, model.getGraph().getPlaceholders().size()));
-  problems.add(checkIndexes("output_quantized_idxs", options.outputQuantizedIndexes, countOutputs(model)));
+  problems.add(checkCustomConfig(model, custom, context));
   if (llvm::Error err = problems.take())
     return err;
 
   PreparedState state;
   state.mapping = options.mapping;
   state.isQat = options.isQat;
-  state.inputQuantizedIndexes = options.inputQuantizedIndexes;
-  state.outputQuantizedIndexes = options.outputQuantizedIndexes;
+  state.inputQuantizedIndexes = custom.getInputQuantizedIndexes();
+  state.outputQuantizedIndexes = custom.getOutputQuantizedIndexes();
   state.backendName = context.backend.getName();
   if (llvm::Error err = updateMappingForFusion(state.mapping, model))
     return err;
+  if (options.isQat) {
+    if (llvm::Error err = swapToQatModules(model, context.backend, state.mapping))
+      return err;
+    addQatObjectTypes(state.mapping, context.backend);
+  }
 
   DTypePlan plan(model, context.backend, context);
   if (llvm::Error err = plan.resolveQConfigs(state.mapping))
     return err;
-  if (llvm::Error err = plan.findMatches())
+  if (llvm::Error err = plan.findMatches(custom))
     return err;
-  if (llvm::Error err = plan.decide(options.inputQuantizedIndexes, options.strictModuleWeights))
+  if (llvm::Error err = plan.decide(state.inputQuantizedIndexes, options.strictModuleWeights))
     return err;
-  ObserverInserter inserter(model, plan);
+  if (llvm::Error err = prepareStandaloneModules(model, plan, options, context))
+    return err;
+  ObserverInserter inserter(model, plan, custom);
   if (llvm::Error err = inserter.run())
     return err;
 
   for (const auto &[node, resolved] : plan.getQConfigs())
     state.nodeQConfigs[node->getName()] = resolved.qconfig;
   state.observedNodes = inserter.takeObservedNodes();
+  reportCoverage(context, model, plan, state);
   bool changed = !state.observedNodes.empty();
-  model.dropUnreferencedMembers();
+  dropUnreferencedMembers(model, custom.getPreservedAttributes());
   dropFusionRecord(model);
   state.store(model);
   return changed;
+}
+
+std::optional<QConfigMapping> getMappingOfKind(llvm::StringRef kind) {
+  QConfigMapping mapping;
+  auto setGlobal = [&](llvm::StringRef alias) { return mapping.setGlobal(findQConfigAlias(alias)); };
+  if (kind == "dynamic")
+    return setGlobal("default_dynamic_qconfig");
+  if (kind == "float16")
+    return setGlobal("float16_dynamic_qconfig");
+  if (kind == "float16-static")
+    return setGlobal("float16_static_qconfig");
+  if (kind != "weight-only" && kind != "weight-only-4bit")
+    return std::nullopt;
+  OptionalQConfig qconfig =
+      findQConfigAlias(kind == "weight-only" ? "float_qparams_weight_only_qconfig" : "float_qparams_weight_only_qconfig_4bit");
+  mapping.setObjectType(OperatorName::resolve("torch.nn.Embedding"), qconfig);
+  mapping.setObjectType(OperatorName::resolve("torch.nn.EmbeddingBag"), qconfig);
+  return mapping;
 }
 
 llvm::Expected<QConfigMapping> getDefaultMappingFor(const BackendConfig &backend, llvm::StringRef engine, bool isQat) {
@@ -78,15 +135,18 @@ llvm::Expected<QConfigMapping> getDefaultMappingFor(const BackendConfig &backend
 }
 
 namespace {
-/// `prepare{mode=ptq input-quantized-indexes=[0]}`; the mapping comes from the context.
+/// `prepare{mode=ptq input-quantized-indexes=[0]}`; the mapping comes from the context, or else is that of the kind.
 class PreparePass final : public Pass {
 public:
-  explicit PreparePass(PrepareOptions options) : options(std::move(options)) {}
+  PreparePass(PrepareOptions options, std::string kind) : options(std::move(options)), kind(std::move(kind)) {}
 
   llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
     PrepareOptions complete = options;
+    complete.custom = context.customConfig.prepare;
     if (context.qconfigMapping) {
       complete.mapping = *context.qconfigMapping;
+    } else if (std::optional<QConfigMapping> ofKind = getMappingOfKind(kind)) {
+      complete.mapping = std::move(*ofKind);
     } else {
       auto mapping = getDefaultMappingFor(context.backend, context.engine, options.isQat);
       if (!mapping)
@@ -98,6 +158,7 @@ public:
 
 private:
   PrepareOptions options;
+  std::string kind;
 };
 } // namespace
 
@@ -107,7 +168,7 @@ std::unique_ptr<Pass> createPrepare(const PassOptions &options) {
   prepareOptions.inputQuantizedIndexes = options.getInts("input-quantized-indexes");
   prepareOptions.outputQuantizedIndexes = options.getInts("output-quantized-indexes");
   prepareOptions.strictModuleWeights = options.getBool("strict-module-weights");
-  return std::make_unique<PreparePass>(std::move(prepareOptions));
+  return std::make_unique<PreparePass>(std::move(prepareOptions), options.getString("kind"));
 }
 
 } // namespace qfx

@@ -2,10 +2,12 @@
 #ifndef PASSES_PREPARE_PREPARE_H
 #define PASSES_PREPARE_PREPARE_H
 
+#include "backends/config/CustomConfig.h"
 #include "backends/config/QConfigMapping.h"
 
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <vector>
 
 namespace qfx {
@@ -17,8 +19,10 @@ struct PassContext;
 struct PrepareOptions {
   QConfigMapping mapping;
   bool isQat = false;
-  std::vector<int64_t> inputQuantizedIndexes;  ///< graph inputs that arrive as quint8
-  std::vector<int64_t> outputQuantizedIndexes; ///< output values that convert leaves quantized
+  /// Standalone and custom modules, quantized inputs and outputs, untraced modules, preserved attributes.
+  PrepareCustomConfig custom;
+  std::vector<int64_t> inputQuantizedIndexes;  ///< graph inputs that arrive as quint8; replaces custom's if not empty
+  std::vector<int64_t> outputQuantizedIndexes; ///< output values that convert leaves quantized; replaces custom's if not empty
   bool strictModuleWeights =
       false; ///< a module weight outside the backend's bounds makes its pattern unsupported (backend_config 8.4)
 };
@@ -27,9 +31,12 @@ struct PrepareOptions {
 /// calls; the state for convert goes to the model's meta (PreparedState).  The model is changed in place. \returns
 /// whether anything was observed.  Errors: unmatched rules and bad indexes (UnmatchedRules.h), disagreeing members of a
 /// fused module (`fused_qconfigs`), a model that is prepared already (`prepare_twice`), those of DTypePlan.h and
-/// ObserverInserter.h; under PassContext::strict every node that falls back to float.  Quantization-aware training is
-/// refused (`prepare_qat`).
+/// ObserverInserter.h and Standalone.h; under PassContext::strict every node that falls back to float.
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context);
+
+/// Kinds of quantization that have a mapping of their own: `dynamic` (default_dynamic_qconfig everywhere), `weight-only` and
+/// `weight-only-4bit` (float-qparams weights of embeddings), `float16` (dynamic) and `float16-static`; nothing for other names.
+std::optional<QConfigMapping> getMappingOfKind(llvm::StringRef kind);
 
 /// The mapping used when none is given: the backend's own default (workflow 2.2), the symmetric one for executorch,
 /// that of `engine` for native.  A backend without one is an error that asks for a mapping (`qconfig_needed`).

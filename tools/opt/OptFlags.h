@@ -20,19 +20,20 @@ struct OptFlags {
   llvm::cl::OptionCategory io{"1. Input/output"}, passes{"2. Passes"}, quantization{"3. Quantization"}, inspection{"4. Inspection"},
       testing{"5. Testing"}, logging{"6. Logging"};
 
-  llvm::cl::opt<std::string> input, output, emitForm;
+  llvm::cl::opt<std::string> input, output, emitForm, emitInner;
   llvm::cl::opt<bool> printWeights;
 
   llvm::cl::opt<std::string> pipeline;
   llvm::cl::alias pipelineAlias;
   std::vector<std::unique_ptr<llvm::cl::list<std::string>>> passFlags; ///< parallel to getFlagNames()
 
-  llvm::cl::opt<std::string> quantize, backend, engine, qconfig;
+  llvm::cl::opt<std::string> quantize, backend, engine, qconfig, customConfig;
   llvm::cl::list<std::string> calibrate;
   llvm::cl::opt<bool> strict, allowUnmatched, allowUncalibrated;
   llvm::cl::opt<unsigned> threads;
 
   llvm::cl::opt<std::string> remarks, timing;
+  llvm::cl::opt<bool> coverage;
   llvm::cl::list<std::string> printIrBefore, printIrAfter;
   llvm::cl::opt<bool> printIrBeforeAll, printIrAfterAll, printIrAfterFailure, stats, printPipeline;
   llvm::cl::opt<std::string> printIrAfterChange, printIrTo, reproducer;

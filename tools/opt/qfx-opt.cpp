@@ -1,5 +1,6 @@
 // qfx-opt: reads a model, runs passes over it, writes the result.
 #include "backends/config/BackendConfigJson.h"
+#include "ir/ModuleGraph.h"
 #include "ir/Text.h"
 #include "ir/emit/Emit.h"
 #include "ir/text/QfxText.h"
@@ -7,6 +8,7 @@
 #include "ir/weights/MappedFile.h"
 #include "passes/PassManager.h"
 #include "tools/common/Tool.h"
+#include "tools/opt/CoverageTable.h"
 #include "tools/opt/Instrumentation.h"
 #include "tools/opt/Lists.h"
 #include "tools/opt/OptFlags.h"
@@ -50,6 +52,12 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
       return mapping.takeError();
     context.qconfigMapping = std::move(*mapping);
   }
+  if (!flags.customConfig.empty()) {
+    auto custom = loadCustomConfig(flags.customConfig);
+    if (!custom)
+      return custom.takeError();
+    context.customConfig = std::move(*custom);
+  }
   for (const std::string &path : flags.calibrate) {
     auto batches = loadInputs(path);
     if (!batches)
@@ -74,7 +82,21 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
   return context;
 }
 
-static llvm::Error writeResult(const OptFlags &flags, const GraphModule &model) {
+static llvm::Error writeResult(const OptFlags &flags, const GraphModule &outer) {
+  std::optional<GraphModule> inner;
+  if (!flags.emitInner.empty()) {
+    ModuleRef module;
+    inner = outer.clone();
+    llvm::SmallVector<llvm::StringRef, 4> parts;
+    llvm::StringRef(flags.emitInner).split(parts, '/');
+    for (llvm::StringRef path : parts) { // outer/inner: a module in the graph of a module
+      module = inner->getRoot().findModule(path);
+      if (!module || !hasGraph(*module))
+        return error({}, "--emit-inner: '{0}' is no module with a graph of its own", path).code("usage");
+      inner = openModule(*module);
+    }
+  }
+  const GraphModule &model = inner ? *inner : outer;
   auto form = parseEmitForm(flags.emitForm);
   assert(form && "checked with the command line");
   bool toStdout = flags.output == "-";
@@ -112,7 +134,12 @@ static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceTe
   manager.add(steps);
   addInstrumentations(manager, flags, log);
   OpCounts before = countOps(*model);
+  CoverageTable coverage;
+  if (flags.coverage)
+    context.onCoverage = [&](const CoverageRow &row) { coverage.add(row); };
   llvm::Error err = manager.run(*model, context);
+  if (flags.coverage)
+    coverage.print(log);
   if (flags.timing.getNumOccurrences())
     printTiming(log, manager.getRuns(), flags.timing);
   if (err)

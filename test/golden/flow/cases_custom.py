@@ -36,9 +36,10 @@ def standalone_class(self):
 
 @case(x=IMAGE, custom={"prepare": {"standalone_module_name": [{"name": "outer", "prepare_custom_config": {
     "input_quantized_idxs": [0], "output_quantized_idxs": [0],
+    "non_traceable_module_name": ["inner"],
     "standalone_module_name": [{"name": "inner", "prepare_custom_config": INNER}]}}]}})
 def standalone_in_standalone(self):
-    """A standalone module inside a standalone module."""
+    """A standalone module inside a standalone module (upstream's inner trace goes into it unless it is untraced too)."""
     self.conv, self.outer, self.last = conv(3, 3), Outer(), conv(3, 2)
     return lambda self, x: self.last(self.outer(self.conv(x)))
 

@@ -49,7 +49,8 @@ def initializer(path, tensor, seed):
 def model_text(case, model, leaf_names=(), leaf_classes=()):
     """The traced model as .qfx with inline seeded weights."""
     graph_module, scopes = trace(model, leaf_names=leaf_names, leaf_classes=leaf_classes)
-    written = ModelWriter(graph_module, scopes, case.inputs, None, model).write("none")
+    written = ModelWriter(
+        graph_module, scopes, case.inputs, None, model, leaf_names, leaf_classes).write("none")
     declared = set(re.findall(r"^(?:parameter|buffer) ([\w.]+) :", written.text, re.MULTILINE))
     lines, inits = [], {}
     for seed, (path, value) in enumerate(written.tensors.items(), 1):
@@ -59,7 +60,7 @@ def model_text(case, model, leaf_names=(), leaf_classes=()):
         if line.startswith("weights "):
             continue
         lines.append("%s = %s" % (line, inits[match.group(1)]) if match else line)
-    graph = next(i for i, line in enumerate(lines) if line.startswith("graph("))
+    graph = next(i for i, line in enumerate(lines) if line.startswith("graph"))
     parameters = {path for path, _ in model.named_parameters(remove_duplicate=False)}
     lines[graph - 1 : graph - 1] = [
         "%s %s : %s[%s] = %s" % (
@@ -103,6 +104,15 @@ class Phases:
                 self.texts["%s:%s" % (phase, path)] = str(module.graph)
 
 
+def inner_path(case, path):
+    """`outer.inner` as --emit-inner wants it: a slash where a module's own graph begins."""
+    names = sorted(torch_custom.leaves(case)[0], key=len)
+    for name in names:
+        if path.startswith(name + "."):
+            return name + "/" + path[len(name) + 1 :]
+    return path
+
+
 def amended(case, phase, text):
     for regex, replacement, _ in case.amend.get(phase, ()):
         text, count = re.subn(regex, replacement, text, flags=re.MULTILINE)
@@ -135,7 +145,7 @@ def test_text(case):
         phase, _, inner = key.partition(":")
         files.append((key.replace(":", ".") + ".txt", amended(case, key, text)))
         runs.append("RUN: qfx-opt %%t/m.qfx -p '%s' %s --allow-uncalibrated --emit=fx%s 2>/dev/null | diff -u %%t/%s.txt -" % (
-            pipelines[phase], flags, " --emit-inner=" + inner if inner else "", key.replace(":", ".")))
+            pipelines[phase], flags, " --emit-inner=" + inner_path(case, inner) if inner else "", key.replace(":", ".")))
     about = ["%s" % case.doc.splitlines()[0],
              "Made by test/golden/flow/make.py with PyTorch %s; do not edit." % torch.__version__]
     about += ["PyTorch raises in %s: %s" % item for item in case.fails.items()]

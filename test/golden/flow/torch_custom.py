@@ -73,10 +73,15 @@ class Custom:
 
 
 def leaves(case):
-    """(names, classes) that the exporter must leave as module calls for this case."""
+    """(names, classes) that the exporter must leave as module calls for this case; inner names are full paths."""
     prepare = (case.custom or {}).get("prepare", {})
     names = list(prepare.get("non_traceable_module_name", []))
-    names += [entry["name"] for entry in prepare.get("standalone_module_name", [])]
     classes = [object_of(n) for n in prepare.get("non_traceable_module_class", [])]
-    classes += [object_of(entry["class"]) for entry in prepare.get("standalone_module_class", [])]
+    todo = [("", prepare)]
+    while todo:
+        path, config = todo.pop()
+        for entry in config.get("standalone_module_name", []):
+            names.append(path + entry["name"])
+            todo.append((names[-1] + ".", entry.get("prepare_custom_config") or {}))
+        classes += [object_of(entry["class"]) for entry in config.get("standalone_module_class", [])]
     return names, classes

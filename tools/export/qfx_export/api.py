@@ -52,7 +52,8 @@ def export(
                     does not, and fixed sizes).
     trace           'fx', 'export' (torch.export, ATen operators) or 'auto': fx, and export where fx cannot follow or
                     meets a function outside the library.
-    concrete_args, leaf_names, leaf_classes   as in torch.fx.Tracer and as further leaves (fx only).
+    concrete_args, leaf_names, leaf_classes   as in torch.fx.Tracer and as further leaves (fx only); a leaf of the
+                    user's own class is written with a graph of its own (standalone and untraced modules).
     Raises ExportError, naming the place and a way out; files that were there stay as they were then.
     """
     if trace not in ("auto", "fx", "export"):
@@ -69,7 +70,8 @@ def export(
         batch_size = _batch_size(example_inputs)
         if dynamic_batch and symbolic is None:
             symbolic = _runs_with_another_batch(graph_module, values, batch_size)
-        writer = ModelWriter(graph_module, scopes, values, batch_size if dynamic_batch and symbolic else None, model)
+        writer = ModelWriter(graph_module, scopes, values, batch_size if dynamic_batch and symbolic else None, model,
+                             leaf_names, leaf_classes)
         return graph_module, writer.write(os.path.basename(weights_path))
 
     try:

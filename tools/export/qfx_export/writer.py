@@ -1,7 +1,7 @@
 """A graph module as .qfx text and the tensors that text refers to."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 import torch
 import torch.fx
@@ -12,7 +12,7 @@ from .prepared import eager_meta, prepared_meta
 from .quantized import QUANTIZATION_CLASSES, is_packed, unpack
 from .tensors import add_tensor
 from .text import class_name, format_arg, format_tensor_type, target_name
-from .tracer import Scope
+from .tracer import Scope, trace
 
 
 class Written(NamedTuple):
@@ -26,35 +26,34 @@ class Written(NamedTuple):
 class ModelWriter:
     """Writes one graph module. `values` are example inputs by placeholder name, `batch_size` the size that dimension 0
     of an input must have to be printed as the symbol N (None: every size is fixed), `source` the model that was traced:
-    a graph module has forgotten the classes of its inner levels."""
+    a graph module has forgotten the classes of its inner levels. Modules of the user's classes that `leaf_names` and
+    `leaf_classes` kept as calls get a graph of their own, written by a writer with the `outer` one's lists."""
 
     def __init__(self, model: torch.fx.GraphModule, scopes: Mapping[str, Scope], values: Mapping[str, Any],
-                 batch_size: Optional[int], source: torch.nn.Module):
+                 batch_size: Optional[int], source: torch.nn.Module, leaf_names: Iterable[str] = (),
+                 leaf_classes: Iterable[type] = (), outer: Optional[ModelWriter] = None, prefix: str = ""):
         self.model = model
         self.source = source
         self.scopes = scopes
         self.values = values
         self.batch_size = batch_size
-        self.tensors: Dict[str, torch.Tensor] = {}
-        self.metadata: Dict[str, str] = {}
-        self.tensor_paths: Dict[Any, str] = {}
-        self.kept: List[torch.Tensor] = []  # unpacked tensors live here: identities are addresses
-        self.module_paths: Dict[int, str] = {}
-        self.declared: Set[str] = set()
-        self.module_lines: List[str] = []
-        self.tensor_lines: List[str] = []
+        self.leaf_names = tuple(leaf_names)
+        self.leaf_classes = tuple(leaf_classes)
+        self.prefix = prefix
+        self.tensors: Dict[str, torch.Tensor] = outer.tensors if outer else {}
+        self.metadata: Dict[str, str] = outer.metadata if outer else {}
+        self.tensor_paths: Dict[Any, str] = outer.tensor_paths if outer else {}
+        self.kept: List[torch.Tensor] = outer.kept if outer else []  # unpacked tensors: identities are addresses
+        self.module_paths: Dict[int, str] = outer.module_paths if outer else {}
+        self.declared: Set[str] = outer.declared if outer else set()
+        self.module_lines: List[str] = outer.module_lines if outer else []
+        self.tensor_lines: List[str] = outer.tensor_lines if outer else []
+        self.graph_lines: List[str] = outer.graph_lines if outer else []
 
     def write(self, weights_file: str) -> Written:
         """The whole file; `weights_file` is the name that its `weights` line gives."""
-        for node in self.model.graph.nodes:
-            if node.op == "call_module":
-                self._called_module(str(node.target), node)
-            if "functional" in node.meta:
-                self._containers(node.meta["functional"] + ".")
-        for node in self.model.graph.nodes:
-            if node.op == "get_attr":
-                self._attribute(str(node.target), node)
-        graph = self._graph()
+        self._members()
+        graph = self.graph_lines + self._graph("graph")
         lines = ["qfx 1"]
         if self.tensors:
             lines.append('weights "%s"' % weights_file)
@@ -67,17 +66,53 @@ class ModelWriter:
         lines += [""] + graph
         return Written("\n".join(lines) + "\n", self.tensors, self.metadata)
 
+    def _members(self) -> None:
+        """Declares what the graph calls and reads."""
+        for node in self.model.graph.nodes:
+            if node.op == "call_module":
+                self._called_module(str(node.target), node)
+            if "functional" in node.meta:
+                self._containers(node.meta["functional"] + ".")
+        for node in self.model.graph.nodes:
+            if node.op == "get_attr":
+                self._attribute(str(node.target), node)
+
+    def _full(self, path: str) -> str:
+        return "%s.%s" % (self.prefix, path) if self.prefix else path
+
     # -- modules and tensors ------------------------------------------------------------------------------------------
 
     def _called_module(self, path: str, node: torch.fx.Node) -> None:
-        if path in self.declared:
+        if self._full(path) in self.declared:
             return
         try:
             module = self.model.get_submodule(path)
         except AttributeError as error:
             raise ExportError("node '%s' calls the module '%s', which does not exist" % (node.name, path)) from error
         self._containers(path)
-        self._library_module(path, module)
+        if self._is_traced_leaf(path, module):
+            self._traced_module(self._full(path), module)
+        else:
+            self._library_module(self._full(path), module)
+
+    def _is_traced_leaf(self, path: str, module: torch.nn.Module) -> bool:
+        return (path in self.leaf_names or type(module) in self.leaf_classes) and not is_library_leaf(module)
+
+    def _traced_module(self, path: str, module: torch.nn.Module) -> None:
+        """A module that is called as a whole and has a graph of its own."""
+        if id(module) in self.module_paths:
+            self.declared.add(path)
+            self.module_lines.append("module %s = %s" % (path, self.module_paths[id(module)]))
+            return
+        self.module_paths[id(module)] = path
+        self._declare_module(path, module, [])
+        start = (path[len(self.prefix) + 1 :] if self.prefix else path) + "."
+        names = [name[len(start) :] for name in self.leaf_names if name.startswith(start)]
+        graph_module, scopes = trace(module, None, names, self.leaf_classes)
+        inner = ModelWriter(
+            graph_module, scopes, {}, None, module, names, self.leaf_classes, outer=self, prefix=path)
+        inner._members()
+        self.graph_lines += inner._graph("graph %s" % path) + [""]
 
     def _containers(self, path: str) -> None:
         """Declares the levels above `path` that are not library leaves: eager mode and scopes know their classes."""
@@ -88,12 +123,13 @@ class ModelWriter:
                 container = self.source.get_submodule(prefix)
             except AttributeError:  # a level that tracing made
                 continue
-            if prefix in self.declared or is_library_leaf(container) or type(container) is torch.nn.Module:
+            full = self._full(prefix)
+            if full in self.declared or is_library_leaf(container) or type(container) is torch.nn.Module:
                 continue
-            self._declare_module(prefix, container, [])
+            self._declare_module(full, container, [])
             if type(container).__name__ == "QFunctional":
-                self._tensor("buffer", prefix + ".scale", torch.tensor(container.scale), declare=True)
-                self._tensor("buffer", prefix + ".zero_point", torch.tensor(container.zero_point), declare=True)
+                self._tensor("buffer", full + ".scale", torch.tensor(container.scale), declare=True)
+                self._tensor("buffer", full + ".zero_point", torch.tensor(container.zero_point), declare=True)
 
     def _library_module(self, path: str, module: torch.nn.Module) -> None:
         if id(module) in self.module_paths:
@@ -157,7 +193,7 @@ class ModelWriter:
         except AttributeError as error:
             raise ExportError("node '%s' reads '%s', which does not exist" % (node.name, path)) from error
         if is_packed(value):
-            self._packed(path, value, node)
+            self._packed(self._full(path), value, node)
             return
         if not isinstance(value, torch.Tensor):
             raise ExportError("node '%s' reads '%s', a %s; only tensors can be written" % (
@@ -165,7 +201,7 @@ class ModelWriter:
         if owner:
             self._containers(path)
         is_parameter = isinstance(value, torch.nn.Parameter)
-        self._tensor("parameter" if is_parameter else "buffer", path, value, declare=True)
+        self._tensor("parameter" if is_parameter else "buffer", self._full(path), value, declare=True)
 
     def _packed(self, path: str, value: Any, node: torch.fx.Node) -> None:
         """Packed weights are written unpacked, as a module of their own."""
@@ -180,7 +216,7 @@ class ModelWriter:
 
     # -- the graph ----------------------------------------------------------------------------------------------------
 
-    def _graph(self) -> List[str]:
+    def _graph(self, word: str) -> List[str]:
         header, body = [], []
         leading = True
         result = None
@@ -194,7 +230,7 @@ class ModelWriter:
             else:
                 leading = False
                 body.append("  " + self._statement(node))
-        return ["graph(%s) {" % ", ".join(header)] + body + ["  return " + str(result), "}"]
+        return ["%s(%s) {" % (word, ", ".join(header))] + body + ["  return " + str(result), "}"]
 
     @staticmethod
     def _fits_header(node: torch.fx.Node) -> bool:
