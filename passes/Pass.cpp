@@ -14,6 +14,8 @@ llvm::Error PassContext::missed(llvm::StringRef pass, const Node &node, std::str
     why.severity = Severity::Error;
     return llvm::make_error<InputError>(std::move(why));
   }
+  if (onCoverage)
+    onCoverage({pass.str(), node.getName(), "", "", "float", why.message});
   if (onRemark) {
     Remark remark;
     remark.pass = pass.str();

@@ -32,7 +32,7 @@ struct Remark {
 struct CoverageRow {
   std::string pass;      ///< "prepare", "convert-to-reference", "lower"
   std::string node;      ///< name in the graph
-  std::string operation; ///< what it calls
+  std::string operation; ///< what it calls; empty in a row that amends an earlier one
   std::string requested; ///< the qconfig's dtypes, or "none"
   std::string granted;   ///< "quint8", "float", "reference", "quantized", ...
   std::string reason;    ///< why not all that was requested; empty if it was

@@ -25,6 +25,11 @@ llvm::Expected<GraphModule> prepareFx(GraphModule model, const PrepareOptions &o
   return model;
 }
 
+llvm::Expected<GraphModule> prepareQatFx(GraphModule model, PrepareOptions options, PassContext &context) {
+  options.isQat = true;
+  return prepareFx(std::move(model), options, context);
+}
+
 llvm::Expected<GraphModule> convertToReferenceFx(GraphModule model, PassContext &context) {
   if (llvm::Error err = convertToReference(model, {context.convertQConfigMapping}, context))
     return err;
@@ -37,6 +42,16 @@ llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context) {
   if (llvm::Error err = lower(model, context))
     return err;
   return model;
+}
+
+llvm::Expected<GraphModule> quantizeStaticFx(GraphModule model, const PrepareOptions &options, const BatchSource &source,
+                                             PassContext &context) {
+  auto prepared = prepareFx(std::move(model), options, context);
+  if (!prepared)
+    return prepared;
+  if (llvm::Error err = calibrate(*prepared, source, context))
+    return err;
+  return convertFx(std::move(*prepared), context);
 }
 
 } // namespace qfx

@@ -372,8 +372,10 @@ void Parser::parseModuleGraphs() {
     if (!accept('}'))
       errors.add(unexpected("'}' after the statements"));
     reportUnresolved();
-    if (owner != tree.root && errors.empty())
+    if (owner != tree.root && errors.empty()) {
       writeGraph(*owner, *graph);
+      graphOwners.push_back(owner);
+    }
     graph = std::make_unique<Graph>();
     definitions.clear();
     unresolved.clear();

@@ -234,10 +234,8 @@ void Parser::reportMissingTensors() {
           need(need, *module);
   };
   needCalled(*graph, *tree.root);
-  tree.root->forEachModule([&](const std::string &, const ModuleRef &module) {
-    if (hasGraph(*module))
-      needCalled(*readGraph(*module), *module);
-  });
+  for (const ModuleRef &owner : graphOwners)
+    needCalled(*readGraph(*owner), *owner);
   for (MissingTensor &missing : tree.missing)
     if (needed.contains(missing.module) && !hasTooManyErrors())
       errors.add(llvm::make_error<InputError>(std::move(missing.diagnostic)));

@@ -154,6 +154,7 @@ private:
   llvm::StringMap<Definition> definitions;
   std::vector<Unresolved> unresolved;
   bool statementFailed = false; ///< an operand of the current statement is unknown; noted already
+  std::vector<ModuleRef> graphOwners; ///< modules that have a graph of their own
   ModuleRef scopeRoot; ///< where paths of the graph that is being read start
   bool sawGraph = false, sawReturn = false;
   llvm::StringSet<> reportedClasses;

@@ -19,13 +19,13 @@ static bool hasObservers(const GraphModule &model) {
 static llvm::Error inBatch(llvm::Error err, size_t index, size_t count) {
   std::vector<Diagnostic> diagnostics = takeDiagnostics(std::move(err));
   for (Diagnostic &diagnostic : diagnostics)
-    diagnostic.message += llvm::formatv(", in calibration batch {0} of {1}", index, count).str();
+    diagnostic.message += count ? llvm::formatv(", in calibration batch {0} of {1}", index, count).str()
+                                : llvm::formatv(", in calibration batch {0}", index).str();
   return llvm::make_error<InputError>(std::move(diagnostics));
 }
 
-llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, PassContext &context) {
-  if (batches.empty())
-    return error({}, "there are no calibration batches").code("calibrate_empty");
+/// \param total  number of batches, 0 if it is not known.
+static llvm::Error run(GraphModule &model, const BatchSource &next, size_t total, PassContext &context) {
   if (!hasObservers(model))
     context.warn(error(model.getRoot().getLoc(), "the model has no observers: calibration changes nothing (prepare comes first)")
                      .code("calibrate_unobserved")
@@ -36,15 +36,31 @@ llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, Pa
   auto program = Program::compile(model, options);
   if (!program)
     return program.takeError();
-  for (size_t i = 0; i < batches.size(); ++i) {
-    auto outputs = (*program)->run(batches[i].tensors);
+  for (size_t i = 0;; ++i) {
+    auto batch = next();
+    if (!batch)
+      return batch.takeError();
+    if (!*batch)
+      return i ? llvm::Error::success() : llvm::Error(error({}, "there are no calibration batches").code("calibrate_empty"));
+    auto outputs = (*program)->run((*batch)->tensors);
     if (!outputs)
-      return inBatch(outputs.takeError(), i, batches.size());
-    if (context.onProgress && !context.onProgress(i + 1, batches.size()))
-      return error({}, "calibration was cancelled after {0} of {1} batches", i + 1, batches.size()).code("calibrate_cancelled");
+      return inBatch(outputs.takeError(), i, total);
+    if (context.onProgress && !context.onProgress(i + 1, total))
+      return error({}, "calibration was cancelled after {0} batches", i + 1).code("calibrate_cancelled");
   }
-  return llvm::Error::success();
 }
+
+llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, PassContext &context) {
+  if (batches.empty())
+    return error({}, "there are no calibration batches").code("calibrate_empty");
+  size_t index = 0;
+  BatchSource next = [&]() -> llvm::Expected<std::optional<InputBatch>> {
+    return index < batches.size() ? std::optional<InputBatch>(batches[index++]) : std::nullopt;
+  };
+  return run(model, next, batches.size(), context);
+}
+
+llvm::Error calibrate(GraphModule &model, const BatchSource &source, PassContext &context) { return run(model, source, 0, context); }
 
 namespace {
 struct CalibratePass final : Pass {

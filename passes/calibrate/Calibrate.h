@@ -6,6 +6,9 @@
 
 #include "ir/weights/InputSet.h"
 
+#include <functional>
+#include <optional>
+
 namespace qfx {
 
 /// Runs every batch; observers update their buffers in the model, one batch at a time, in order.  Calibrating twice goes on where the
@@ -13,6 +16,12 @@ namespace qfx {
 /// Errors: no batches, an input that a batch lacks or that has another type (with the batch's number), non-finite data that an
 /// observer refuses, context.onProgress returning false (`calibrate_cancelled`).
 llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, PassContext &context);
+
+/// The next batch, or nothing at the end.
+using BatchSource = std::function<llvm::Expected<std::optional<InputBatch>>()>;
+
+/// The same with batches that are made as they are needed; the total given to context.onProgress is 0 (unknown).
+llvm::Error calibrate(GraphModule &model, const BatchSource &source, PassContext &context);
 
 } // namespace qfx
 

@@ -54,7 +54,7 @@ static void reportCoverage(const PassContext &context, const GraphModule &model,
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context) {
   if (model.findMeta("prepared"))
     return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
-  PrepareCustomConfig custom = options.custom;
+  PrepareCustomConfig custom = options.custom ? *options.custom : context.customConfig.prepare;
   if (!options.inputQuantizedIndexes.empty())
     custom.setInputQuantizedIndexes(options.inputQuantizedIndexes);
   if (!options.outputQuantizedIndexes.empty())
@@ -142,7 +142,6 @@ public:
 
   llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
     PrepareOptions complete = options;
-    complete.custom = context.customConfig.prepare;
     if (context.qconfigMapping) {
       complete.mapping = *context.qconfigMapping;
     } else if (std::optional<QConfigMapping> ofKind = getMappingOfKind(kind)) {

@@ -20,7 +20,8 @@ struct PrepareOptions {
   QConfigMapping mapping;
   bool isQat = false;
   /// Standalone and custom modules, quantized inputs and outputs, untraced modules, preserved attributes.
-  PrepareCustomConfig custom;
+  /// Unset: that of the context.
+  std::optional<PrepareCustomConfig> custom;
   std::vector<int64_t> inputQuantizedIndexes;  ///< graph inputs that arrive as quint8; replaces custom's if not empty
   std::vector<int64_t> outputQuantizedIndexes; ///< output values that convert leaves quantized; replaces custom's if not empty
   bool strictModuleWeights =

@@ -20,7 +20,8 @@ void CoverageTable::add(const CoverageRow &row) {
       known.reason = row.reason;
     return;
   }
-  rows.push_back(row);
+  if (!row.operation.empty())
+    rows.push_back(row);
 }
 
 void CoverageTable::print(llvm::raw_ostream &os) const {

@@ -1,0 +1,147 @@
+// propagate-int8: chunk, split, slices and other data movement on codes instead of on dequantized values (known_traps B25).
+#include "ir/Ops.h"
+#include "passes/GraphUtils.h"
+#include "passes/PassRegistry.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace qfx {
+
+namespace {
+/// Works on a reference graph:
+///   q -> dequantize -> chunk -> getitem -> quantize(s, z) -> dequantize -> ...   becomes   q -> chunk -> getitem -> dequantize -> ...
+/// A piece keeps the codes and the parameters of what it is a piece of.  Where pieces join others in a cat, the cat becomes
+/// quantized::cat, which brings every operand to the parameters of the result.
+class Propagation {
+public:
+  explicit Propagation(GraphModule &model) : graph(model.getGraph()) {}
+
+  bool run() {
+    std::vector<Node *> dequantizes, quantizes;
+    for (Node &node : graph.nodes())
+      if (isDequantize(&node) && isQuantize(*node.getArg(0).getNodeOrNull()))
+        dequantizes.push_back(&node);
+    for (Node *node : dequantizes)
+      moveUsers(*node, *node->getArg(0).getNode());
+    for (Node &node : graph.nodes())
+      if (isQuantize(node))
+        quantizes.push_back(&node);
+    for (Node *node : quantizes)
+      joinPieces(*node);
+    graph.eliminateDeadCode();
+    return changed;
+  }
+
+private:
+  static bool isQuantize(const Node &node) {
+    static const TargetInfo &quantize = requireFunction("torch.quantize_per_tensor");
+    return isFunctionCall(&node, quantize);
+  }
+
+  /// A quantize to the dtype of the codes that are being followed.
+  bool isSameQuantize(const Node &node) const { return isQuantize(node) && node.getArg(3) == dtype; }
+
+  /// Does `node` only move the elements of its first operand, which is `value`?  Joining operators have operands of other parameters.
+  static bool isMovement(const Node &node, const Node &value) {
+    if (!node.getTarget() || node.getArgs().empty() || node.getArg(0).getNodeOrNull() != &value)
+      return false;
+    const OpInfo &op = node.getTarget()->getOp();
+    if (!op.has(Traits::ViewsData) || op.kind == OpKind::Cat || op.kind == OpKind::Stack)
+      return false;
+    bool hasOther = false; // sizes computed from elsewhere are fine, the value itself a second time is not
+    for (const Argument &arg : node.getArgs().drop_front())
+      arg.forEachNode([&](Node *other) { hasOther |= other == &value; });
+    return !hasOther;
+  }
+
+  /// `floats` is the dequantized form of `codes`.  Only where a chain of movements ends in a quantize is there something to gain.
+  void moveUsers(Node &floats, Node &codes) {
+    std::vector<Node *> users(floats.getUsers().begin(), floats.getUsers().end());
+    dtype = codes.getArg(3);
+    for (Node *user : users)
+      if (isMovement(*user, floats) && endsInQuantize(*user))
+        move(*user, floats, codes);
+  }
+
+  bool endsInQuantize(const Node &movement) const {
+    return llvm::any_of(movement.getUsers(), [&](const Node *user) {
+      return isSameQuantize(*user) || (isMovement(*user, movement) && endsInQuantize(*user));
+    });
+  }
+
+  void move(Node &movement, Node &floats, Node &codes) {
+    changed = true;
+    pieces.insert(&movement);
+    movement.replaceInputWith(&floats, &codes);
+    std::vector<Node *> users(movement.getUsers().begin(), movement.getUsers().end());
+    Node *dequantize = nullptr;
+    for (Node *user : users) {
+      if (isSameQuantize(*user)) {
+        user->replaceAllUsesWith(&movement); // dequantizes read the piece itself
+        graph.erase(user);
+      } else if (isMovement(*user, movement)) {
+        move(*user, movement, movement);
+      } else if (!readsFacts(*user)) { // a float reader
+        if (!dequantize) {
+          auto insertPoint = Graph::InsertPoint::after(&movement);
+          dequantize = graph.callMethod(requireMethod("dequantize"), {&movement});
+          dequantize->setLoc(movement.getLoc());
+        }
+        user->replaceInputWith(&movement, dequantize);
+      }
+    }
+  }
+
+  /// size, shape: the same of codes.
+  static bool readsFacts(const Node &node) { return node.getTarget() && node.getTarget()->getOp().has(Traits::HostValue); }
+
+  /// cat([dequantize(a), dequantize(b)]) -> quantize(s, z), one of them a piece: quantized::cat([a, b], dim, s, z).
+  void joinPieces(Node &quantize) {
+    static const TargetInfo &cat = requireFunction("torch.cat");
+    static const TargetInfo &quantizedCat = requireFunction("torch.ops.quantized.cat");
+    Node *join = isQuantize(quantize) ? quantize.getArg(0).getNodeOrNull() : nullptr;
+    if (!isFunctionCall(join, cat) || !join->hasOneUser())
+      return;
+    const Argument *tensors = findOperand(*join, 0, "tensors"), *dim = findOperand(*join, 1, "dim");
+    if (!tensors || !tensors->isSequence())
+      return;
+    Argument::Elements codes;
+    bool hasPiece = false;
+    for (const Argument &element : tensors->getElements()) {
+      Node *floats = element.getNodeOrNull();
+      if (!isDequantize(floats))
+        return;
+      codes.push_back(floats->getArg(0));
+      hasPiece |= pieces.contains(floats->getArg(0).getNodeOrNull());
+    }
+    if (!hasPiece)
+      return;
+    auto insertPoint = Graph::InsertPoint::before(&quantize);
+    Node *joined = graph.callFunction(quantizedCat, {Argument::list(std::move(codes)), dim ? *dim : Argument(0), quantize.getArg(1),
+                                                     quantize.getArg(2)});
+    joined->setLoc(join->getLoc());
+    joined->setScope(join->getScope());
+    quantize.replaceAllUsesWith(joined);
+    graph.erase(&quantize);
+    graph.erase(join);
+  }
+
+  Graph &graph;
+  Argument dtype; ///< of the codes whose users are being moved
+  llvm::DenseSet<const Node *> pieces;
+  bool changed = false;
+};
+
+struct PropagateInt8Pass final : Pass {
+  llvm::Expected<bool> run(GraphModule &model, PassContext &) override {
+    bool changed = Propagation(model).run();
+    model.dropUnreferencedMembers();
+    return changed;
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> createPropagateInt8(const PassOptions &) { return std::make_unique<PropagateInt8Pass>(); }
+
+} // namespace qfx
