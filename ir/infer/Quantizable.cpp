@@ -82,4 +82,46 @@ llvm::Expected<ValueType> inferDecomposedLstmCell(const InferContext &context) {
   return makePair(hidden, cell);
 }
 
+/// (output [L, N, E], weights [N, L, S], [N, heads, L, S] or None).  Rules `<op>_rank`, `<op>_embedding`,
+/// `<op>_causal`,
+/// `<op>_children`.
+llvm::Expected<ValueType> inferQuantizableAttention(const InferContext &context) {
+  QFX_TRY(query, context.getTensor("query"));
+  QFX_TRY(key, context.getTensor("key"));
+  QFX_TRY(embedding, context.getInt("embed_dim"));
+  QFX_TRY(heads, context.getInt("num_heads"));
+  QFX_TRY(isBatchFirst, context.getBool("batch_first"));
+  QFX_TRY(addsZero, context.getBool("add_zero_attn"));
+  QFX_TRY(isCausal, context.getBool("is_causal"));
+  QFX_TRY(needsWeights, context.getBool("need_weights"));
+  QFX_TRY(averages, context.getBool("average_attn_weights"));
+  if (query.getRank() != 3 || key.getRank() != 3)
+    return context.fail("rank", "wants query and key of rank 3, got {0} and {1}", toString(query), toString(key));
+  if (!query.shape[2].mayEqual(Dim(embedding)) || heads < 1 || embedding % heads != 0)
+    return context.fail("embedding", "wants {0} query features, a multiple of {1} heads, got {2}", embedding, heads,
+                        toString(query));
+  if (isCausal)
+    return context.fail("causal", "takes no is_causal; give a mask as attn_mask");
+  TensorType output = query, weights = query;
+  const Dim &batch = query.shape[isBatchFirst ? 0 : 1], &target = query.shape[isBatchFirst ? 1 : 0];
+  Dim source = key.shape[isBatchFirst ? 1 : 0];
+  if (context.hasValue("bias_k"))
+    source = addDims(source, Dim(1));
+  if (addsZero)
+    source = addDims(source, Dim(1));
+  output.shape[2] = Dim(embedding);
+  weights.shape = {batch, target, source};
+  if (!averages)
+    weights.shape.insert(weights.shape.begin() + 1, Dim(heads));
+  if (isQuantized(query.dtype)) {
+    QFX_TRY(outputQuantizer, getChildQuantizer(context, "out_proj"));
+    QFX_TRY(weightsQuantizer, getChildQuantizer(context, "quant_attn_output_weights"));
+    output.quantizer = outputQuantizer;
+    weights.quantizer = weightsQuantizer;
+  }
+  if (!needsWeights)
+    return makePair(output, ValueType::host(Argument()));
+  return makePair(output, weights);
+}
+
 } // namespace qfx

@@ -64,13 +64,16 @@ static llvm::Expected<Tensor> evaluateHalf(const LowerState &state, const Node &
   return roundToHalf(*input);
 }
 
-/// The weight that a prepack call takes: a quantize call of constants, or an attribute that is quantized already.
+/// The weight that a prepack call takes: a quantize call or float16 cast of constants, or an attribute that is quantized already.
 static llvm::Expected<Tensor> evaluateWeight(const LowerState &state, const Argument &weight, const Node &prepack) {
   static const TargetInfo &perTensor = requireFunction("torch.quantize_per_tensor");
   static const TargetInfo &perChannel = requireFunction("torch.quantize_per_channel");
   const Node *source = weight.getNodeOrNull();
   if (isFunctionCall(source, perTensor) || isFunctionCall(source, perChannel))
     return evaluateQuantize(state, *source);
+  static const TargetInfo &toMethod = requireMethod("to");
+  if (source && source->is(Opcode::CallMethod) && source->getTarget() == &toMethod)
+    return evaluateHalf(state, *source);
   auto tensor = readConstant(state, weight, prepack);
   if (tensor && !isQuantized(tensor->getDType()))
     return error(prepack.getLoc(), "'{0}' wants a quantized weight, got {1}", prepack.getName(), toString(tensor->getType())).code("lower_fold");
@@ -89,11 +92,7 @@ static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const 
   auto bound = bindCall(prepack, state.model);
   if (!bound)
     return bound.takeError();
-  static const TargetInfo &toMethod = requireMethod("to");
-  const Argument &operand = bound->slots.front().arg;
-  const Node *producer = operand.getNodeOrNull();
-  bool isHalf = producer && producer->is(Opcode::CallMethod) && producer->getTarget() == &toMethod;
-  auto weight = isHalf ? evaluateHalf(state, *producer) : evaluateWeight(state, operand, prepack);
+  auto weight = evaluateWeight(state, bound->slots.front().arg, prepack);
   if (!weight)
     return weight.takeError();
   if (weight->getRank() < 2 || weight->getRank() > 5)

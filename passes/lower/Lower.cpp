@@ -127,6 +127,18 @@ llvm::Error reportReferencePatterns(LowerState &state) {
   return llvm::Error::success();
 }
 
+/// Observers are what convert turns into quantize calls: before that there is nothing to lower.  Rule `lower_observed`.
+static llvm::Error checkConverted(const GraphModule &model) {
+  for (const Node &node : model.getGraph().nodes()) {
+    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+    if (module && isObserverModule(*module))
+      return error(node.getLoc(), "'lower' got an observed model: '{0}' ({1}) is still an observer", node.getName(), module->getClassName())
+          .note({}, "run 'convert-to-reference' before it, or 'convert', which does both")
+          .code("lower_observed");
+  }
+  return llvm::Error::success();
+}
+
 /// Standalone modules have been converted to reference models of their own; each is lowered by itself.
 static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
   std::vector<std::string> paths;
@@ -142,18 +154,6 @@ static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
       return err;
     inner.removeMeta("engine");
     model.getRoot().setModule(path, closeModule(inner));
-  }
-  return llvm::Error::success();
-}
-
-/// Observers are what convert turns into quantize calls: before that there is nothing to lower.  Rule `lower_observed`.
-static llvm::Error checkConverted(const GraphModule &model) {
-  for (const Node &node : model.getGraph().nodes()) {
-    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
-    if (module && isObserverModule(*module))
-      return error(node.getLoc(), "'lower' got an observed model: '{0}' ({1}) is still an observer", node.getName(), module->getClassName())
-          .note({}, "run 'convert-to-reference' before it, or 'convert', which does both")
-          .code("lower_observed");
   }
   return llvm::Error::success();
 }

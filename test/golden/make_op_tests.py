@@ -214,6 +214,7 @@ def hand_cases():
     sequence = t("f32", 5, 2, 3)
     for name in ("quantizable", "quantized"):
         cases.append(module("torch.ao.nn.%s.LSTM" % name, layer, {}, [sequence], None))
+        cases.append(module("torch.ao.nn.%s.MultiheadAttention" % name, dict(embed_dim=6, num_heads=2), {}, [t("f32", 5, 2, 6)] * 3, None))
     cases.append(module("torch.ao.nn.quantizable.LSTMCell", dict(input_dim=3, hidden_dim=4), {}, [t("f32", 2, 3)], None))
     cases.append(module("qfx.nn.WeightOnlyLinear", dict(linear, bits=4, group_size=4), {"weight": t("u8", 5, 3), "bias": bias, "weight_scale": t("f32", 5, 2)}, [x], y))
     cases.append(function("aten._weight_int8pack_mm.default", [x, t("i8", 5, 6), t("f32", 5)], y))

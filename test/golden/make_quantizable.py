@@ -1,4 +1,4 @@
-"""Writes test/golden/quantizable: quantizable and quantized LSTM modules as .qfx text, and PyTorch's outputs.
+"""Writes test/golden/quantizable: quantizable and quantized LSTM and attention modules as .qfx text, and PyTorch's outputs.
 
 Run with the venv that has torch:  python test/golden/make_quantizable.py
 Models go through eager mode's prepare, calibration and convert (engine x86, activations of 7 bits so that FBGEMM's 16-bit sums cannot saturate);
@@ -216,6 +216,14 @@ def main():
             (dict(bidirectional=True), (4, 2, 3)), (dict(num_layers=2), (3, 2, 5)),
             (dict(num_layers=2, bidirectional=True), (4, 3, 3))]):
         run_case("lstm_%d" % number, nn.LSTM(shape[2], 5 + number, **options), [("x", shape)], 1000 * (number + 1))
+    for number, (options, target, source, call, forward_options) in enumerate([
+            ({}, 3, 3, "", {}), (dict(bias=False), 4, 6, "", {}),
+            ({}, 5, 4, ", average_attn_weights=False", dict(average_attn_weights=False)),
+            ({}, 2, 3, ", need_weights=False", dict(need_weights=False)),
+            (dict(add_bias_kv=True, add_zero_attn=True), 3, 5, "", {}), (dict(kdim=6, vdim=10), 3, 4, "", {})]):
+        module = nn.MultiheadAttention(8, 2, **options)
+        shapes = [("q", (target, 2, 8)), ("k", (source, 2, options.get("kdim", 8))), ("v", (source, 2, options.get("vdim", 8)))]
+        run_case("attention_%d" % number, module, shapes, 20000 + 1000 * number, call=call, forward_options=forward_options)
     cell_case("cell", 90000)
     with open(os.path.join(OUT, "cases.json"), "w") as file:
         json.dump({"torch": torch.__version__, "cases": cases}, file, indent=0)

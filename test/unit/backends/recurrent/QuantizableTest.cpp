@@ -27,10 +27,36 @@ const Tensor *find(const std::vector<NamedValue> &values, const std::string &nam
   return nullptr;
 }
 
-/// Codes, scale and zero point are PyTorch's, every one.
-void checkCodes(const std::vector<NamedValue> &outputs, const NamedTensors &expected) {
+/// The averaged attention weights before rounding, in codes: the mean over the heads of what the same model yields
+/// without averaging. Empty for a model without attention, or that does not average.
+std::vector<double> getAverages(const TextCase &one) {
+  const std::string call = "(%q0, %q1, %q2)";
+  size_t place = one.text.find(call);
+  if (place == std::string::npos || one.text.find("MultiheadAttention") == std::string::npos)
+    return {};
+  std::string text = one.text;
+  text.insert(place + call.size() - 1, ", average_attn_weights=False");
+  std::vector<NamedValue> outputs = runText(text, one.inputs);
+  const Tensor *heads = find(outputs, "1"); // [N, heads, L, S]
+  REQUIRE(heads);
+  auto sizes = heads->getSizes();
+  int64_t inner = sizes[2] * sizes[3];
+  std::vector<double> means;
+  for (int64_t n = 0; n < sizes[0]; ++n)
+    for (int64_t i = 0; i < inner; ++i) {
+      double sum = 0;
+      for (int64_t head = 0; head < sizes[1]; ++head)
+        sum += heads->getElementAsDouble((n * sizes[1] + head) * inner + i);
+      means.push_back(sum / static_cast<double>(sizes[1]));
+    }
+  return means;
+}
+
+/// Codes, scale and zero point are PyTorch's, every one; averaged weights (T1) may be one step off at a tie.
+void checkCodes(const TextCase &one, const std::vector<NamedValue> &outputs) {
+  std::vector<double> averages = getAverages(one);
   size_t compared = 0;
-  for (const auto &[name, wanted] : expected) {
+  for (const auto &[name, wanted] : one.outputs) {
     if (name.find('/') != std::string::npos)
       continue;
     INFO(name);
@@ -38,14 +64,19 @@ void checkCodes(const std::vector<NamedValue> &outputs, const NamedTensors &expe
     REQUIRE(actual);
     REQUIRE(actual->getDType() == DType::QUInt8);
     REQUIRE(actual->getSizes() == wanted.getSizes());
-    double scale = find(expected, name + "/scale")->getElementAsDouble(0);
+    double scale = find(one.outputs, name + "/scale")->getElementAsDouble(0);
     CHECK(std::abs(actual->getQuantizer()->getScale() - scale) <= 1e-7 * scale);
     CHECK(static_cast<double>(actual->getQuantizer()->getZeroPoint()) ==
-          find(expected, name + "/zero_point")->getElementAsDouble(0));
-    int64_t different = 0;
-    for (int64_t i = 0; i < wanted.getNumElements(); ++i)
-      different += actual->getElementAsDouble(i) != wanted.getElementAsDouble(i);
-    CHECK(different == 0);
+          find(one.outputs, name + "/zero_point")->getElementAsDouble(0));
+    for (int64_t i = 0; i < wanted.getNumElements(); ++i) {
+      double difference = std::abs(actual->getElementAsDouble(i) - wanted.getElementAsDouble(i));
+      bool isTied = false;
+      if (name == "1" && !averages.empty()) {
+        double mean = averages[static_cast<size_t>(i)];
+        isTied = std::abs(mean - std::floor(mean) - 0.5) <= 1e-4;
+      }
+      CHECK(difference <= (isTied ? 1 : 0));
+    }
     ++compared;
   }
   CHECK(compared > 0);
@@ -63,7 +94,7 @@ NamedTensors withoutQParams(const NamedTensors &expected) {
 
 TEST_CASE("decomposed modules give PyTorch's values", "[quantizable][golden]") {
   std::vector<TextCase> cases = loadTextCases("quantizable");
-  REQUIRE(cases.size() >= 14);
+  REQUIRE(cases.size() >= 26);
   for (const TextCase &one : cases)
     DYNAMIC_SECTION(one.name) {
       std::vector<NamedValue> outputs = runText(one.text, one.inputs);
@@ -71,7 +102,7 @@ TEST_CASE("decomposed modules give PyTorch's values", "[quantizable][golden]") {
           std::remove_if(outputs.begin(), outputs.end(), [](const NamedValue &v) { return !v.value.isTensor(); }),
           outputs.end()); // attention without weights yields None for them
       if (isCode(one))
-        checkCodes(outputs, one.outputs);
+        checkCodes(one, outputs);
       else
         CHECK(getWorstError(outputs, withoutQParams(one.outputs)) <= 1e-5);
     }
