@@ -68,8 +68,8 @@ View emitRowNorm(BindContext &context, const View &src, int64_t length, const Vi
       [src, dst, weight, bias, rows, length, eps, &kernels](RunContext &run) {
         run.parallelFor(rows, kElementGrain / std::max<int64_t>(length, 1) + 1, [&](int64_t begin, int64_t end, void *) {
           for (int64_t row = begin; row < end; ++row)
-            kernels::layerNormRow(kernels, src.getData<float>() + row * length, dst.getData<float>() + row * length, length,
-                                  weight ? weight.getData<float>() : nullptr, bias ? bias.getData<float>() : nullptr, eps);
+            kernels.layerNorm(src.getData<float>() + row * length, dst.getData<float>() + row * length, length,
+                              weight ? weight.getData<float>() : nullptr, bias ? bias.getData<float>() : nullptr, eps);
         });
       },
       traits);

@@ -595,8 +595,48 @@ def images():
     function(F + "fold", f(2, 12, 19), (5, 6), 2)
 
 
+def dynamic_linear():
+    """Packed weights of either kind; activation codes stay below 128 (reduce_range), where FBGEMM without VNNI does not saturate."""
+    torch.backends.quantized.engine = "x86"
+    q = torch.ops.quantized
+    for k, n, with_bias in ((1, 1, True), (7, 3, False), (33, 17, True), (64, 40, True)):
+        weight, bias, x = f(n, k, low=-1.0, high=1.0), f(n) if with_bias else None, f(4, k)
+        scales = (weight.abs().amax(1) / 127).clamp(min=1e-3)
+        for kind in ("tensor", "channel", "half"):
+            for relu in (False, True):
+                model = Model()
+                arguments = ", ".join(["%w"] + (["%b"] if with_bias else ["None"]))
+                model.lines = ["parameter w : %s = %s" % (type_text(weight), json.dumps(weight.tolist()))]
+                if with_bias:
+                    model.lines.append("parameter b : %s = %s" % (type_text(bias), json.dumps(bias.tolist())))
+                lines = ["%w = get_attr[w]()"] + (["%b = get_attr[b]()"] if with_bias else [])
+                if kind == "half":
+                    packed, suffix = q.linear_prepack_fp16(weight, bias), "_fp16"
+                    lines.append("%%p = call_function[torch.ops.quantized.linear_prepack_fp16](%s)" % arguments)
+                else:
+                    if kind == "tensor":
+                        quantized = torch.quantize_per_tensor(weight, 0.0078125, 0, torch.qint8)
+                        lines.append("%qw = call_function[torch.quantize_per_tensor](%w, 0.0078125, 0, torch.qint8)")
+                    else:
+                        quantized = torch.quantize_per_channel(weight, scales.double(), torch.zeros(n, dtype=torch.int64), 0, torch.qint8)
+                        model.lines.append("buffer s : f32[%d] = %s" % (n, json.dumps(scales.tolist())))
+                        model.lines.append("buffer z : i64[%d] = 0" % n)
+                        lines += ["%s = get_attr[s]()", "%z = get_attr[z]()",
+                                  "%qw = call_function[torch.quantize_per_channel](%w, %s, %z, 0, torch.qint8)"]
+                    packed, suffix = q.linear_prepack(quantized, bias), ""
+                    lines.append("%%p = call_function[torch.ops.quantized.linear_prepack](%%q%s)" % arguments[1:])
+                name = "linear%s_dynamic%s" % ("_relu" if relu else "", suffix)
+                last = () if kind == "half" else (True,)
+                result = getattr(q, name)(x, packed, *last)
+                lines.append("%%y = call_function[torch.ops.quantized.%s](%s, %%p%s)" % (name, model.text(x), ", True" if last else ""))
+                case = "%03d_%s_%s_%d_%d" % (len(models), name, kind, n, k)
+                models.append("// ----- %s\nqfx 1\n%s\ngraph(%s) {\n%s\n  return %%y\n}\n" % (
+                    case, "\n".join(model.lines), ", ".join(model.inputs), "\n".join("  " + line for line in lines)))
+                values[case + "/in/x0"], values[case + "/out/out"] = x.clone(), result
+
+
 def main():
-    for family in (elementwise, activations, norms, products, attention, reductions, moves, creation, images):
+    for family in (elementwise, activations, norms, products, attention, reductions, moves, creation, images, dynamic_linear):
         family()
     os.makedirs(OUT, exist_ok=True)
     with open(os.path.join(OUT, "shapes.json"), "w") as file:
