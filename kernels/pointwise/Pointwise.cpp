@@ -45,6 +45,19 @@ inline int64_t power(int64_t base, int64_t exponent) {
   return result;
 }
 
+/// floor(a/b) of the exact quotient, as c10::div_floor_floating: a/b itself may round up to the next integer.
+inline float floorDivide(float a, float b) {
+  if (b == 0)
+    return a / b;
+  float rest = std::fmod(a, b), quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0))
+    quotient -= 1;
+  if (quotient == 0)
+    return std::copysign(0.0f, a / b);
+  float whole = std::floor(quotient);
+  return quotient - whole > 0.5f ? whole + 1 : whole;
+}
+
 /// C library functions of double, rounded once.
 template <double (*Function)(double)> float rounded(float a) { return static_cast<float>(Function(a)); }
 
@@ -56,7 +69,7 @@ struct Functions {
     if constexpr (std::is_integral_v<T>)
       return divide(a, b) - (b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0));
     else
-      return b == 0 ? a / b : std::floor(a / b);
+      return floorDivide(a, b);
   }
   template <class T> static T TruncDiv(T a, T b, const P &) {
     if constexpr (std::is_integral_v<T>)
