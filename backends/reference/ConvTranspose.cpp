@@ -1,5 +1,6 @@
 // Float transposed convolutions: a matrix product per group whose columns are added into the result.
 #include "backends/reference/Emit.h"
+#include "backends/reference/ReferenceModules.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/sgemm/Sgemm.h"
@@ -43,7 +44,7 @@ llvm::Expected<RuntimeValue> bindConvTranspose(BindContext &context) {
   llvm::Expected<View> input = getFloatTensor(context, "input");
   if (!input)
     return input.takeError();
-  llvm::Expected<View> rawWeight = getFloatTensor(context, "weight");
+  llvm::Expected<View> rawWeight = getWeightOperand(context);
   if (!rawWeight)
     return rawWeight.takeError();
   llvm::Expected<View> bias = context.getOptionalTensor("bias");

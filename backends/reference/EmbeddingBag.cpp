@@ -1,5 +1,6 @@
 // Float embedding bags: sums, means and maxima of rows of a table.
 #include "backends/reference/Emit.h"
+#include "backends/reference/ReferenceModules.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Diagnostics.h"
@@ -57,7 +58,7 @@ llvm::Expected<RuntimeValue> bindEmbeddingBag(BindContext &context) {
   if (context.has("max_norm"))
     return context.fail("takes max_norm=None only: it would change the weight");
   Bags bags;
-  llvm::Expected<View> table = getFloatTensor(context, "weight");
+  llvm::Expected<View> table = getWeightOperand(context);
   if (!table)
     return table.takeError();
   bags.table = context.toOrder(*table, StorageOrder::RowMajor);

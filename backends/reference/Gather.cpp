@@ -1,6 +1,7 @@
 // Elements taken from, or put to, places that index tensors name.
 #include "kernels/gather/Gather.h"
 #include "backends/reference/Emit.h"
+#include "backends/reference/ReferenceModules.h"
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Diagnostics.h"
@@ -182,7 +183,7 @@ llvm::Expected<RuntimeValue> bindGather(BindContext &context) {
 }
 
 llvm::Expected<RuntimeValue> bindEmbedding(BindContext &context) {
-  llvm::Expected<View> table = context.getTensor("weight");
+  llvm::Expected<View> table = getWeightOperand(context);
   if (!table)
     return table.takeError();
   if (context.has("max_norm"))

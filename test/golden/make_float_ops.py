@@ -586,6 +586,15 @@ def images():
     function("aten.upsample_nearest2d.vec", x4, None, [2.0, 2.0])
     function("aten.upsample_bilinear2d.vec", x4, [7, 8], False, None)
     function("aten.upsample_linear1d.vec", x3, [9], True, None)
+    for d, x in ((1, x3), (2, x4), (3, x5)):
+        module("torch.nn.MaxPool%dd" % d, dict(kernel_size=2, return_indices=True), x)
+        module("torch.nn.MaxPool%dd" % d, dict(kernel_size=2, stride=1, padding=1, return_indices=True, ceil_mode=True), x)
+        function(F + "max_pool%dd_with_indices" % d, x, 2, 2, 1)
+    module("torch.nn.MaxPool2d", dict(kernel_size=(2, 3), stride=(1, 2), dilation=2, padding=1, return_indices=True), x4)
+    for d, x in ((1, x3), (2, x4)):
+        module("torch.nn.AdaptiveMaxPool%dd" % d, dict(output_size=3), x)
+        module("torch.nn.AdaptiveMaxPool%dd" % d, dict(output_size=2, return_indices=True), x)
+        function(F + "adaptive_max_pool%dd" % d, x[0], 4)
     module("torch.nn.Unfold", dict(kernel_size=(2, 3), padding=1, stride=(2, 1), dilation=(1, 2)), x4)
     function(F + "unfold", x4[0], 2)
     function("aten.im2col.default", x4, [2, 2], [1, 1], [0, 0], [2, 2])
@@ -635,8 +644,39 @@ def dynamic_linear():
                 values[case + "/in/x0"], values[case + "/out/out"] = x.clone(), result
 
 
+def reference():
+    """Reference modules: the weight quantized and dequantized, then the float operator."""
+    import torch.ao.nn.quantized.reference as nnqr
+
+    def check(name, attributes, x, *more):
+        qparams = {"qscheme": torch.per_tensor_affine, "dtype": torch.qint8, "scale": torch.tensor(0.03), "zero_point": torch.tensor(4)}
+        instance = getattr(nnqr, name)(**attributes, weight_qparams=qparams).eval()
+        model = Model()
+        text = ", ".join("%s=%s" % (k, Model().text(v)) for k, v in attributes.items())
+        model.lines.append("module m : torch.ao.nn.quantized.reference.%s(%s, weight_qscheme=torch.per_tensor_affine, weight_dtype=torch.qint8)" % (name, text))
+        for key, value in instance.state_dict().items():
+            if key in ("weight", "bias"):
+                value.copy_(f(*value.shape))
+                model.lines.append("parameter m.%s : %s = %s" % (key, type_text(value), json.dumps(value.tolist())))
+        model.lines += ["buffer m.weight_scale : f32[] = 0.03", "buffer m.weight_zero_point : i64[] = 4"]
+        inputs = ", ".join(model.text(value) for value in (x,) + more)
+        with torch.no_grad():
+            result = instance(x, *more)
+        case = "%03d_reference_%s" % (len(models), name)
+        models.append("// ----- %s\nqfx 1\n%s\ngraph(%s) {\n  %%y = call_module[m](%s)\n  return %%y\n}\n" % (
+            case, "\n".join(model.lines), ", ".join(model.inputs), inputs))
+        for n, tensor in enumerate(model.tensors):
+            values["%s/in/x%d" % (case, n)] = tensor.contiguous().clone()
+        values[case + "/out/out"] = result.contiguous().clone()
+
+    for d, x in ((1, f(2, 3, 7)), (2, f(2, 3, 5, 6)), (3, f(1, 3, 3, 4, 5))):
+        check("ConvTranspose%dd" % d, dict(in_channels=3, out_channels=4, kernel_size=2, stride=2), x)
+    check("Embedding", dict(num_embeddings=7, embedding_dim=5), i(3, 4, low=0, high=7))
+    check("EmbeddingBag", dict(num_embeddings=7, embedding_dim=5, mode="sum"), i(8, low=0, high=7), torch.tensor([0, 3, 5]))
+
+
 def main():
-    for family in (elementwise, activations, norms, products, attention, reductions, moves, creation, images, dynamic_linear):
+    for family in (elementwise, activations, norms, products, attention, reductions, moves, creation, images, dynamic_linear, reference):
         family()
     os.makedirs(OUT, exist_ok=True)
     with open(os.path.join(OUT, "shapes.json"), "w") as file:
