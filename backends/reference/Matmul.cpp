@@ -1,6 +1,6 @@
 // Float matrix product with PyTorch's rules for vectors and batches.
+#include "backends/reference/Emit.h"
 #include "backends/reference/FloatMatmul.h"
-
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/sgemm/Sgemm.h"
@@ -18,12 +18,9 @@ struct MatmulPlan {
 
 } // namespace
 
-View emitFloatMatmul(BindContext &context, const View &first, const View &second, const TensorType &type) {
-  View a = first.getRank() == 1 ? unsqueezed(first, 0) : first;
-  View b = second.getRank() == 1 ? unsqueezed(second, 1) : second;
-  a = context.toOrder(a, StorageOrder::RowMajor);
-  if (b.getRank() > 2)
-    b = context.toOrder(b, StorageOrder::RowMajor);
+View emitMatmul(BindContext &context, const View &first, const View &second, const TensorType &type) {
+  View a = context.toOrder(first, StorageOrder::RowMajor);
+  View b = second; // any strides will do
   MatmulPlan plan;
   size_t ra = a.getRank(), rb = b.getRank();
   plan.m = a.sizes[ra - 2];
@@ -84,6 +81,20 @@ View emitFloatMatmul(BindContext &context, const View &first, const View &second
       },
       traits);
   return dst;
+}
+
+View emitFloatMatmul(BindContext &context, const View &first, const View &second, const TensorType &type) {
+  View a = first.getRank() == 1 ? unsqueezed(first, 0) : first;
+  View b = second.getRank() == 1 ? unsqueezed(second, 1) : second;
+  // Vectors get a temporary axis, which the result does not have.
+  Sizes sizes;
+  for (int64_t size : type.getSizes())
+    sizes.push_back(size);
+  if (second.getRank() == 1)
+    sizes.push_back(1);
+  if (first.getRank() == 1)
+    sizes.insert(sizes.end() - 1, 1);
+  return reshaped(context, emitMatmul(context, a, b, withSizes(a, sizes)), type.getSizes());
 }
 
 llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
