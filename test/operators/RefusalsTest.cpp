@@ -36,7 +36,7 @@ const Refusal kRefusals[] = {
     {"%x : quint8[2, 4]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.linear_prepack](%w, %b2)", "call_function[torch.ops.quantized.linear](%x, %p, 0.1, 3)", "bias"},
     {"%x : quint8[2, 5]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.linear_prepack](%w, %b)", "call_function[torch.ops.quantized.linear](%x, %p, 0.1, 3)", "4"},
     {"%x : quint8[4]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.linear_prepack](%w, %b)", "call_function[torch.ops.quantized.linear](%x, %p, 0.1, 3)", "rank >= 2"},
-    {"%x : quint8[2, 4]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.linear_prepack](%w, %b)", "call_function[torch.ops.quantized.linear](%x, %p, 0.1, 300)", "zero point 300"},
+    {"%x : quint8[2, 4]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.linear_prepack](%w, %b)", "call_function[torch.ops.quantized.linear](%x, %p, 0.1, 300)", "wants a zero point in 0..255 for quint8, got 300"},
     {"%x : quint8[2, 4]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.linear_prepack](%w, %b)", "call_function[torch.ops.quantized.linear](%x, %p, -0.1, 3)", "scale"},
     {"%x : quint8[1, 4, 5, 5]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.conv2d_prepack](%w4, None, [1, 1], [0, 0], [1, 1], 1)", "call_function[torch.ops.quantized.conv2d](%x, %p, 0.1, 3)", "channels"},
     {"%x : quint8[4, 5, 5]{scale=0.1, zero_point=3}", "%p = call_function[torch.ops.quantized.conv2d_prepack](%w4, None, [1, 1], [0, 0], [1, 1], 2)", "call_function[torch.ops.quantized.conv2d](%x, %p, 0.1, 3)", "rank 4"},
