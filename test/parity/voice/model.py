@@ -4,18 +4,18 @@ import os
 import torch
 from torch import nn
 
-FRAME, CONTEXT, RATE = 512, 64, 16000
+FRAME, CONTEXT, REFLECTED, RATE = 512, 64, 64, 16000
 
 
 class VoiceDetector(nn.Module):
-    """Frames f32 [T, 576] (64 samples of context, 512 new ones) -> speech probabilities f32 [T].
+    """Frames f32 [T, 640] (64 samples of context, 512 new ones, the last 64 reflected) -> speech probabilities f32 [T].
 
-    The original keeps the state of an LSTM cell from call to call; here the frames are the time steps of a layer.
+    The original keeps the state of an LSTM cell from call to call; here the frames are the time steps of a layer. The reflection, a layer
+    of the original, is part of cutting the frames.
     """
 
     def __init__(self):
         super().__init__()
-        self.pad = nn.ReflectionPad1d((0, 64))
         self.stft = nn.Conv1d(1, 258, 256, stride=128, bias=False)
         self.encoder = nn.Sequential(
             nn.Conv1d(129, 128, 3, padding=1), nn.ReLU(), nn.Conv1d(128, 64, 3, stride=2, padding=1), nn.ReLU(),
@@ -25,7 +25,7 @@ class VoiceDetector(nn.Module):
         self.decoder = nn.Conv1d(128, 1, 1)
 
     def forward(self, frames):
-        spectrum = self.stft(self.pad(frames.unsqueeze(1)))
+        spectrum = self.stft(frames.unsqueeze(1))
         real, imaginary = spectrum[:, :129], spectrum[:, 129:]
         magnitude = torch.sqrt(real * real + imaginary * imaginary)
         features = self.encoder(magnitude).transpose(1, 2)  # [T, 1, 128]: one batch item, T steps
@@ -53,9 +53,10 @@ def load():
 
 
 def cut_frames(samples):
-    """f32 [S] -> [T, 576]: each frame behind the last 64 samples of the one before (zeros at first)."""
+    """f32 [S] -> [T, 640]: each frame behind the last 64 samples of the one before (zeros at first), reflected at its end."""
     samples = torch.nn.functional.pad(samples, (CONTEXT, -len(samples) % FRAME))
-    return samples.unfold(0, FRAME + CONTEXT, FRAME).contiguous()
+    frames = samples.unfold(0, FRAME + CONTEXT, FRAME)
+    return torch.nn.functional.pad(frames.unsqueeze(1), (0, REFLECTED), mode="reflect").squeeze(1).contiguous()
 
 
 def run_script(script, samples):
