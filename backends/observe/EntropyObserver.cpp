@@ -9,13 +9,16 @@
 
 namespace qfx {
 
-/// Divergence of the distribution clipped to the first `size` cells (what lies beyond counts to the last one) from the same cells, without
-/// what lies beyond, averaged over `levels` groups of neighbours.  Infinite where the average has nothing and the distribution something.
+/// Divergence of the distribution clipped to the first `size` cells (what lies beyond counts to the last one that is not empty) from the
+/// same cells, without what lies beyond, averaged over `levels` groups of neighbours.
 static double computeDivergence(llvm::ArrayRef<int64_t> counts, size_t size, size_t levels) {
   const int64_t total = std::accumulate(counts.begin(), counts.end(), int64_t(0));
   const int64_t inside = std::accumulate(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(size), int64_t(0));
   if (!inside)
     return INFINITY;
+  size_t last = size - 1;
+  while (!counts[last])
+    --last;
   double divergence = 0;
   for (size_t group = 0; group < levels; ++group) {
     const size_t begin = group * size / levels, end = (group + 1) * size / levels;
@@ -25,11 +28,9 @@ static double computeDivergence(llvm::ArrayRef<int64_t> counts, size_t size, siz
       occupied += counts[i] != 0;
     }
     for (size_t i = begin; i < end; ++i) {
-      const int64_t seen = counts[i] + (i + 1 == size ? total - inside : 0);
-      if (!seen)
-        continue;
       if (!counts[i])
-        return INFINITY;
+        continue;
+      const int64_t seen = counts[i] + (i == last ? total - inside : 0);
       const double p = static_cast<double>(seen) / static_cast<double>(total);
       const double q = static_cast<double>(sum) / static_cast<double>(occupied) / static_cast<double>(inside);
       divergence += p * std::log(p / q);

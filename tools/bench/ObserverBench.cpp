@@ -38,8 +38,8 @@ void runObserverFamily() {
   std::vector<std::vector<float>> batches;
   for (uint64_t i = 0; i < 10; ++i)
     batches.push_back(makeNormal(kCount, i));
-  const int64_t stride = 1;
-  auto view = [&](size_t i) { return ObservedTensor{batches[i].data(), kCount, stride}; };
+  const int64_t count[] = {kCount}, stride[] = {1};
+  auto view = [&](size_t i) { return ObservedTensor{batches[i].data(), count, stride}; };
 
   printTime("histogram-10x1M", measure(1, 1000, [&](int) {
               ModuleRef observer = build("HistogramObserver");

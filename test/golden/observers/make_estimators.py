@@ -100,7 +100,7 @@ def entropy(grid, config):
         if inside == 0:
             continue
         p = counts[:size].copy()
-        p[-1] += counts[size:].sum()
+        p[np.flatnonzero(p)[-1]] += counts[size:].sum()
         borders = np.array([g * size // levels for g in range(levels + 1)])
         occupied = counts[:size] != 0
         sums, filled = np.add.reduceat(counts[:size], borders[:-1]), np.add.reduceat(occupied.astype(np.float64), borders[:-1])

@@ -85,7 +85,7 @@ TEST_CASE("estimators span tiny and huge data in fixed memory", "[observe]") { /
     llvm::cantFail(feed(*downward, {0, 1e-9f}));
     checkSameState(*upward, *downward);
     CHECK(upward->getTensor("histogram").getNumElements() == 2048);
-    llvm::cantFail(feed(*upward, {-3e38f, 1e-45f, 3e38f}));
+    llvm::cantFail(feed(*upward, {-1e38f, 1e-45f, 1e38f}));
     QParams qparams = llvm::cantFail(calculateQParams(*upward));
     CHECK(std::isfinite(qparams.scales[0]));
     CHECK(qparams.scales[0] > 0);

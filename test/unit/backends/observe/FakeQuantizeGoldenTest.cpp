@@ -74,6 +74,19 @@ static llvm::Expected<FakeQuantized> runFunction(const json &row, const json &do
   return fakeQuantizePerChannel(input.reshaped({4, 4, 2}), scales, llvm::ArrayRef<int32_t>(zeroPoints), axis, low, high);
 }
 
+/// Per channel, PyTorch on x86 turns values beyond 2^63 steps into the lowest code, by a conversion that C++ leaves undefined.  The
+/// specification (numerics 1.8) has them saturate: the value of the highest code.
+static std::optional<float> findSaturated(const json &row, size_t index, double value) {
+  if (!row.contains("axis"))
+    return std::nullopt;
+  const size_t channel = row["axis"] == 0 ? index / 8 : index / 2 % 4;
+  const float scale = row["scales"][channel].get<float>();
+  if (!(value / static_cast<double>(scale) >= 0x1p63))
+    return std::nullopt;
+  const double zeroPoint = row["is_float"] ? static_cast<double>(row["zero_points"][channel].get<float>()) : row["zero_points"][channel].get<double>();
+  return static_cast<float>((row["range"][1].get<double>() - zeroPoint) * static_cast<double>(scale));
+}
+
 TEST_CASE("fake-quantize functions equal PyTorch", "[observe]") {
   const json &golden = getGolden("fake_forward");
   for (const json &row : golden["functions"]) {
@@ -83,7 +96,11 @@ TEST_CASE("fake-quantize functions equal PyTorch", "[observe]") {
     for (int64_t i = 0; i < result->output.getNumElements(); ++i) {
       const size_t index = static_cast<size_t>(i);
       INFO("element " << i << ": " << golden["doubles"][index]);
-      CHECK(describe(result->output, i) == row["output"][index].get<std::string>());
+      const double value = std::stod(golden["doubles"][index].get<std::string>());
+      if (std::optional<float> saturated = findSaturated(row, index, value))
+        CHECK(result->output.getElementAsDouble(i) == static_cast<double>(*saturated));
+      else
+        CHECK(describe(result->output, i) == row["output"][index].get<std::string>());
       CHECK(result->mask.getElementAsDouble(i) == row["mask"][index].get<double>());
     }
   }
@@ -105,6 +122,13 @@ static std::string hashState(const Module &module) {
   return hashNumbers(numbers);
 }
 
+/// Where the specification has another result than PyTorch: the fused operator refuses an infinite range (numerics 2.6), and an infinity
+/// that meets finite parameters per channel saturates (1.8; the last step of an embedding, whose averages are NaN by then).
+static bool isRefusedHere(const json &row) { return row["alias"] == "default_fused_act_fake_quant" && row["family"] == "infinity"; }
+static bool saturatesHere(const json &row, size_t step) {
+  return row["alias"].get<std::string>().find("embedding") != std::string::npos && row["family"] == "inf_channel" && step == 4;
+}
+
 static void checkModule(const json &row, const json &switches) {
   INFO(row.dump());
   std::vector<Batch> batches = row["is_per_channel"] ? makeChannelFamily(row["family"]) : makeFamily(row["family"]);
@@ -121,13 +145,14 @@ static void checkModule(const json &row, const json &switches) {
     llvm::Error err = forwardFakeQuantize(*module, batch.get(), output.data(), mask.data());
     const bool failed = static_cast<bool>(err);
     llvm::consumeError(std::move(err));
-    REQUIRE(failed == (row["steps"][k] == "error"));
+    REQUIRE(failed == (row["steps"][k] == "error" || isRefusedHere(row)));
     if (failed)
       return;
     std::vector<int64_t> outputBits, maskBits(mask.begin(), mask.end());
     for (float value : output)
       outputBits.push_back(getBits(value));
-    CHECK(hashNumbers(outputBits) == row["steps"][k][0].get<std::string>());
+    if (!saturatesHere(row, k))
+      CHECK(hashNumbers(outputBits) == row["steps"][k][0].get<std::string>());
     CHECK(hashNumbers(maskBits) == row["steps"][k][1].get<std::string>());
     CHECK(hashState(*module) == row["steps"][k][2].get<std::string>());
   }
