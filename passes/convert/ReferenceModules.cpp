@@ -1,6 +1,7 @@
 // Weighted modules become reference modules: float weights plus quantization parameters (workflow 5.4).
 #include "passes/convert/ConvertDetail.h"
 
+#include "backends/config/QConfigPredicates.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/ModuleUtils.h"
@@ -28,14 +29,6 @@ static bool isQConfigSupported(const QConfig &qconfig, llvm::ArrayRef<DTypeConfi
     return dtypeOrFloat(config.input) == activation && dtypeOrFloat(config.output) == activation &&
            dtypeOrFloat(config.weight) == weight && config.bias.value_or(DType::Float32) == bias;
   });
-}
-
-static bool isWeightQuantized(const QConfig &qconfig) {
-  if (!qconfig.weight)
-    return false;
-  DType dtype = qconfig.weight->getDType();
-  return isQuantized(dtype) || dtype == DType::Float16 || getDTypeInfo(dtype).kind == DTypeKind::Integer ||
-         dtype == DType::Float8E5M2 || dtype == DType::Float8E4M3FN;
 }
 
 /// Why a weight's observer came to a scale that is no number: the first element that is none, else the range.

@@ -61,13 +61,6 @@ llvm::Error convertStandalone(ConvertState &state, Node &call) {
   return llvm::Error::success();
 }
 
-static QuantType getQuantType(const QConfig &qconfig) {
-  if (qconfig.activation && qconfig.activation->isDynamic())
-    return QuantType::Dynamic;
-  DType activation = qconfig.activation ? qconfig.activation->getDType() : DType::Float32;
-  return isQuantized(activation) || activation == DType::Float16 ? QuantType::Static : QuantType::WeightOnly;
-}
-
 /// The nodes that a statically quantized custom module takes as codes: (x, (h, c)) of an LSTM, (query, key, value) of attention, else the
 /// first argument.
 static llvm::Expected<std::vector<Node *>> getCodeInputs(const Module &module, const Node &call) {
@@ -101,7 +94,10 @@ llvm::Error convertCustomModule(ConvertState &state, Node &call) {
   const OptionalQConfig *qconfig = state.prepared.findQConfig(call);
   if (!qconfig || !*qconfig)
     return llvm::Error::success();
-  QuantType type = getQuantType(**qconfig);
+  llvm::Expected<QuantType> quantType = getQuantType(**qconfig);
+  if (!quantType)
+    return quantType.takeError();
+  QuantType type = *quantType;
   if (type == QuantType::Static) {
     auto inputs = getCodeInputs(*module, call);
     if (!inputs)
