@@ -54,7 +54,7 @@ llvm::Expected<QParams> calculateFromEntropy(const Module &observer) {
   double least = INFINITY;
   for (size_t size = folded.size(); size > levels; --size) {
     double divergence = computeDivergence(folded, size, levels);
-    if (divergence < least) {
+    if (divergence < least * (1 - 1e-12)) { // equal but for the order of additions: the wider one stays
       least = divergence;
       best = size;
     }

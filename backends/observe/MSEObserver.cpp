@@ -40,7 +40,7 @@ llvm::Expected<QParams> calculateFromSquaredError(const Module &observer) {
     if (!qparams)
       return qparams.takeError();
     double error = computeSquaredError(histogram, *qparams);
-    if (!best || error < least) {
+    if (!best || error < least * (1 - 1e-12)) { // equal but for the order of additions: the wider one stays
       least = error;
       best = std::move(*qparams);
     }
