@@ -104,6 +104,19 @@ ModuleClassList getCustomModuleClassKeys(llvm::ArrayRef<ModuleMapping> mappings)
   return classes;
 }
 
+SkippedModules getSkippedModuleNameAndClasses(const PrepareCustomConfig &config, bool isStandaloneModule) {
+  SkippedModules skipped{config.getNonTraceableModuleNames(), config.getNonTraceableModuleClasses()};
+  if (isStandaloneModule)
+    return skipped;
+  for (const auto &entry : config.getStandaloneModuleNames())
+    skipped.names.push_back(entry.first);
+  for (const auto &entry : config.getStandaloneModuleClasses())
+    skipped.classes.push_back(entry.first);
+  for (const auto &entry : config.getFloatToObserved().getEntries())
+    skipped.classes.push_back(entry.first);
+  return skipped;
+}
+
 llvm::Expected<const TargetInfo *> getLinearPrepackOpForDType(DType dtype) {
   if (dtype == DType::Float16)
     return &requireFunction("torch.ops.quantized.linear_prepack_fp16");

@@ -3,6 +3,7 @@
 #define PASSES_FXUTILS_H
 
 #include "backends/config/BackendConfig.h"
+#include "backends/config/CustomConfig.h"
 #include "ir/GraphModule.h"
 #include "passes/eager/ModuleMappings.h"
 
@@ -57,6 +58,15 @@ Node *createNodeFromOldNodePreserveMeta(llvm::function_ref<Node *()> create, con
 
 /// Distinct classes that some quantization type maps, in order: keys of the static, dynamic and weight-only mappings.
 ModuleClassList getCustomModuleClassKeys(llvm::ArrayRef<ModuleMapping> mappings);
+
+/// What tracing keeps as calls.
+struct SkippedModules {
+  std::vector<std::string> names;
+  std::vector<OperatorName> classes;
+};
+/// The non-traceable names and classes of `config`; at the top level (not inside a standalone module) also all standalone ones and the float
+/// custom classes.
+SkippedModules getSkippedModuleNameAndClasses(const PrepareCustomConfig &config, bool isStandaloneModule);
 
 /// torch.ops.quantized.linear_prepack for qint8, linear_prepack_fp16 for float16.  Errors: another dtype (`prepack_dtype`).
 llvm::Expected<const TargetInfo *> getLinearPrepackOpForDType(DType dtype);

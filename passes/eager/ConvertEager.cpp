@@ -40,7 +40,10 @@ private:
   llvm::Expected<ModuleRef> convertChild(const ModuleRef &child, const std::string &path) {
     if (ModuleRef done = swappedModules.lookup(child.get()))
       return done; // a shared module is swapped once and stays shared
-    if (!isFusedModule(*child) && !options.observedToQuantized.find(*child))
+    // Custom modules convert as one unit; LSTM and attention do so by converting their pieces.
+    const std::string *custom = options.observedToQuantized.find(*child);
+    bool inPieces = custom && isListed(getNoObserverSet(), *child);
+    if (!isFusedModule(*child) && (!custom || inPieces))
       if (llvm::Error err = convertChildren(*child, path))
         return err;
     ModuleRef twin = child;

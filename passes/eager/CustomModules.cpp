@@ -1,18 +1,23 @@
 // Custom modules of eager mode: float to observed, observed to quantized.
+#include "passes/custom/ObservedModules.h"
+
 #include "ir/Diagnostics.h"
+#include "passes/custom/QuantizableModules.h"
 #include "passes/eager/EagerDetail.h"
 
 namespace qfx {
 
-llvm::Expected<ModuleRef> makeObservedModule(const ModuleRef &module, llvm::StringRef observedClass, const QConfig &qconfig) {
-  return error(module->getLoc(),
-               "'{0}' would become '{1}', which this build cannot observe: give it no qconfig, or quantize it dynamically, with {2}",
-               module->getClassName(), observedClass, "quantize_dynamic")
-      .code("eager_custom");
+llvm::Expected<ModuleRef> makeObserved(const Module &module, llvm::StringRef observedClass, const QConfig &qconfig) {
+  llvm::StringRef name = module.getClassName();
+  if (observedClass == "torch.ao.nn.quantizable.LSTM" && name == "torch.nn.LSTM")
+    return makeQuantizableLstm(module);
+  if (observedClass == "torch.ao.nn.quantizable.MultiheadAttention" && name == "torch.nn.MultiheadAttention")
+    return makeQuantizableAttention(module);
+  return makeObservedCustomModule(module, OperatorName::resolve(observedClass), qconfig);
 }
 
-llvm::Expected<ModuleRef> makeQuantizedCustomModule(const ModuleRef &module, llvm::StringRef quantizedClass) {
-  return error(module->getLoc(), "'{0}' cannot be made from '{1}' in this build", quantizedClass, module->getClassName()).code("eager_custom");
+llvm::Expected<ModuleRef> makeQuantizedFromObserved(const Module &module, llvm::StringRef quantizedClass) {
+  return makeQuantizedCustomModule(module, OperatorName::resolve(quantizedClass));
 }
 
 } // namespace qfx

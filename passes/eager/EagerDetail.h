@@ -31,13 +31,10 @@ struct FromFloatOptions {
 llvm::Expected<ModuleRef> makeQuantizedFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options);
 /// The reference class: float weights and the parameters that the weight observer comes to.
 llvm::Expected<ModuleRef> makeReferenceFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options);
-/// The QAT class: float weights and a child weight_fake_quant made from the qconfig; batch norms become child `bn`.
-llvm::Expected<ModuleRef> makeQatFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options);
-
-/// `observedClass.from_float(module)` of a custom module.
-llvm::Expected<ModuleRef> makeObservedModule(const ModuleRef &module, llvm::StringRef observedClass, const QConfig &qconfig);
-/// `quantizedClass.from_observed(module)`.
-llvm::Expected<ModuleRef> makeQuantizedCustomModule(const ModuleRef &module, llvm::StringRef quantizedClass);
+/// `observedClass.from_float(module)` and `quantizedClass.from_observed(module)` of custom modules.  LSTM and attention come in pieces
+/// (operators 20), whose observers and twins are the caller's business.  Errors: those of QuantizableModules.h.
+llvm::Expected<ModuleRef> makeObserved(const Module &module, llvm::StringRef observedClass, const QConfig &qconfig);
+llvm::Expected<ModuleRef> makeQuantizedFromObserved(const Module &module, llvm::StringRef quantizedClass);
 
 /// The observed FloatFunctional at `path` becomes a QFunctional and the functions in the graph its quantized operators.
 /// Errors: an operation that QFunctional does not have (`eager_functional`).

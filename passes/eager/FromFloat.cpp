@@ -1,4 +1,4 @@
-// from_float of the quantized, reference and QAT module classes.
+// from_float of the quantized and reference module classes.
 #include "backends/observe/Observer.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
@@ -6,7 +6,7 @@
 #include "passes/ModuleUtils.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/eager/ObserverHooks.h"
-#include "passes/fuse/FoldBatchNorm.h"
+#include "passes/qat/QatModules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -49,20 +49,6 @@ static llvm::Expected<ModuleRef> makeTwin(const Module &module, const Module &ro
     made->setAttribute(slot.name, *value);
   }
   return made;
-}
-
-/// The batch norm of a QAT module folded into its weight, as the plain layer; null if it has none.
-static llvm::Expected<ModuleRef> foldQatBatchNorm(const Module &qat) {
-  ModuleRef batchNorm = qat.findChild("bn");
-  if (!batchNorm)
-    return ModuleRef();
-  llvm::StringRef name = qat.getClassName();
-  llvm::StringRef dimensions = name.take_back(2);
-  bool isLinear = name.contains("Linear");
-  const TargetInfo &layer = requireModuleClass(isLinear ? std::string("torch.nn.Linear") : ("torch.nn.Conv" + dimensions).str());
-  ModuleRef plain = makeModuleFrom(layer, qat);
-  plain->setAttribute("bias", qat.findTensor("bias") != nullptr);
-  return foldBatchNorm(*plain, *batchNorm, qat.getLoc());
 }
 
 /// The first element of a weight that is no number, or what else its observer stumbled over.
@@ -196,10 +182,14 @@ static llvm::Error setOutputQParams(Module &made, const Module &module, const Ta
 }
 
 llvm::Expected<ModuleRef> makeQuantizedFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options) {
-  auto folded = foldQatBatchNorm(module);
-  if (!folded)
-    return folded.takeError();
-  const Module &root = *folded ? **folded : getRoot(module);
+  ModuleRef plain; // a QAT module's float form: its batch norm is folded before its weight is quantized
+  if (isQatModule(module)) {
+    auto made = makeFloatFromQat(module, module.getLoc());
+    if (!made)
+      return made;
+    plain = std::move(*made);
+  }
+  const Module &root = getRoot(plain ? *plain : module);
   // QFX: upstream copies the mode and sums all the same (operators 13.4).
   if (target.op == OpKind::QuantizedEmbeddingBag)
     if (const Argument *mode = root.findAttribute("mode"); mode && mode->isString() && mode->getString() != "sum")
@@ -259,28 +249,6 @@ llvm::Expected<ModuleRef> makeReferenceFromFloat(const Module &module, const Tar
       return qparams.takeError();
     setWeightQParams(**made, name, *qparams);
   }
-  return made;
-}
-
-llvm::Expected<ModuleRef> makeQatFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options) {
-  const Module &root = getRoot(module);
-  auto made = makeTwin(module, root, target);
-  if (!made)
-    return made;
-  if (ModuleRef batchNorm = module.findChild("1"); batchNorm && batchNorm->findTensor("running_mean")) {
-    (*made)->setChild("bn", batchNorm);
-    (*made)->setAttribute("eps", batchNorm->getAttribute("eps"));
-    (*made)->setAttribute("momentum", batchNorm->getAttribute("momentum"));
-    (*made)->setAttribute("bias", root.findTensor("bias") != nullptr);
-  }
-  const QConfig &qconfig = options.weightQConfig ? *options.weightQConfig : options.qconfig;
-  if (!qconfig.weight)
-    return refuse(module, target, "its qconfig " + qconfig.toString() + " has no weight fake-quantizer");
-  auto fakeQuantize = qconfig.weight->build();
-  if (!fakeQuantize)
-    return fakeQuantize.takeError();
-  (*fakeQuantize)->setTraining(module.isTraining());
-  (*made)->setChild("weight_fake_quant", std::move(*fakeQuantize));
   return made;
 }
 

@@ -75,6 +75,15 @@ llvm::Error ObserverHooks::attach(const ModuleRef &module, const std::string &pa
   return llvm::Error::success();
 }
 
+void ObserverHooks::replaceModule(const Module &old, const ModuleRef &now) {
+  auto found = calls.find(&old);
+  if (found == calls.end())
+    return;
+  std::vector<Node *> moved = std::move(found->second);
+  calls.erase(found);
+  calls[now.get()] = std::move(moved);
+}
+
 void ObserverHooks::remove(Module &module) {
   ModuleRef observer = getObserver(module);
   if (!observer)

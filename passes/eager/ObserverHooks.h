@@ -28,6 +28,9 @@ public:
   /// Removes the module's observer and the calls of it.  Does nothing without one.
   void remove(Module &module);
 
+  /// `now` stands at the paths where `old` stood.
+  void replaceModule(const Module &old, const ModuleRef &now);
+
   /// Nodes that call `module`, in order; the ones made since construction excluded.
   llvm::ArrayRef<Node *> getCalls(const Module &module) const;
 

@@ -76,6 +76,10 @@ private:
     auto ofQConfig = special ? buildObserver(*module, nullptr) : *observer;
     if (!ofQConfig)
       return ofQConfig.takeError();
+    if (insideCall) {
+      module->setChild(kActivationPostProcess, std::move(*observer));
+      return llvm::Error::success();
+    }
     return hooks.attach(module, path, std::move(*observer), isMemoryless(**ofQConfig));
   }
 
@@ -89,21 +93,35 @@ private:
 
   llvm::Error swapForObserved(Module &parent, const std::string &name, const ModuleRef &child, const std::string &observedClass,
                               const std::string &path) {
-    auto observed = makeObservedModule(child, observedClass, *qconfigs.getActive(*child));
+    auto observed = makeObserved(*child, observedClass, *qconfigs.getActive(*child));
     if (!observed)
       return observed.takeError();
     qconfigs.set(*observed, *qconfigs.find(*child));
     parent.setChild(name, *observed);
+    hooks.replaceModule(*child, *observed);
+    retired.push_back(child);
     if (llvm::is_contained(getNoObserverSet(), observedClass))
-      return llvm::Error::success();
+      return observePieces(**observed, path);
     return attach(*observed, path, nullptr);
   }
 
+  /// The pieces of a decomposed LSTM or attention: the call runs them and their observers, the graph does not show them.
+  llvm::Error observePieces(Module &observed, const std::string &path) {
+    OptionalQConfig qconfig = *qconfigs.find(observed);
+    observed.forEachModule([&](const std::string &, const ModuleRef &piece) { qconfigs.set(piece, qconfig); });
+    insideCall = true;
+    llvm::Error err = visitChildren(observed, path);
+    insideCall = false;
+    return err;
+  }
+
   ObserverHooks hooks;
+  bool insideCall = false; ///< below a module whose own call runs its children's observers
   ModuleQConfigs &qconfigs;
   const ModuleClassList &propagationList, &nonLeafList;
   const ModuleMapping &floatToObserved;
   llvm::DenseSet<const Module *> visited;
+  std::vector<ModuleRef> retired; ///< addresses in use as keys stay taken
 };
 } // namespace
 

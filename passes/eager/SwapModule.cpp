@@ -4,6 +4,7 @@
 #include "ir/Text.h"
 #include "passes/eager/Eager.h"
 #include "passes/eager/EagerDetail.h"
+#include "passes/qat/QatModules.h"
 
 namespace qfx {
 
@@ -17,7 +18,7 @@ static llvm::Expected<ModuleRef> makeFromFloat(const ModuleRef &module, llvm::St
   if (startsWith(twin, "torch.ao.nn.quantized.reference."))
     return makeReferenceFromFloat(*module, *target, options);
   if (startsWith(twin, "torch.ao.nn.qat.") || startsWith(twin, "torch.ao.nn.intrinsic.qat."))
-    return makeQatFromFloat(*module, *target, options);
+    return makeQatModule(*module, *target, options.weightQConfig ? *options.weightQConfig : options.qconfig);
   return makeQuantizedFromFloat(*module, *target, options);
 }
 
@@ -26,7 +27,7 @@ llvm::Expected<ModuleRef> swapModule(const ModuleRef &module, const ModuleQConfi
   if (!qconfig)
     return module;
   if (const std::string *custom = options.observedToQuantized.find(*module))
-    return makeQuantizedCustomModule(module, *custom);
+    return makeQuantizedFromObserved(*module, *custom);
   const std::string *twin = options.mapping.find(*module);
   if (!twin)
     return module;

@@ -257,7 +257,20 @@ class Words(nn.Module):
         return self.dequant(self.fc(self.quant(self.emb(x))))
 
 
-MODELS = [ConvNet, Residual, Mobile, Mlp, Deconv, Audio, Norms, Video, Wrapped, Attention, Qat, Words]
+class Lstm(Stubbed):
+    """An LSTM taken apart by prepare: quantizable, then quantized."""
+
+    inputs = [(5, 3, 6)]
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.fc = nn.LSTM(6, 8), nn.Linear(8, 4)
+
+    def body(self, x):
+        return self.fc(self.lstm(x)[0])
+
+
+MODELS = [ConvNet, Residual, Mobile, Mlp, Deconv, Audio, Norms, Video, Wrapped, Attention, Qat, Words, Lstm]
 
 
 class Dynamic(nn.Module):

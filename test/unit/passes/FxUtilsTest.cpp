@@ -117,3 +117,20 @@ TEST_CASE("classes of custom module mappings", "[passes][utils]") {
   dynamic.set("my.B", "my.DynamicB");
   CHECK(getCustomModuleClassKeys({fixed, dynamic}) == ModuleClassList{"my.A", "my.B"});
 }
+
+TEST_CASE("modules that tracing keeps as calls", "[passes][utils]") {
+  PrepareCustomConfig config;
+  config.setNonTraceableModuleNames({"head"})
+      .setNonTraceableModuleClasses({OperatorName::resolve("my.Head")})
+      .setStandaloneModuleName("block", {})
+      .setStandaloneModuleClass(OperatorName::resolve("my.Block"), {})
+      .setFloatToObservedMapping(OperatorName::resolve("my.Float"), OperatorName::resolve("my.Observed"));
+  SkippedModules top = getSkippedModuleNameAndClasses(config, /*isStandaloneModule=*/false);
+  CHECK(top.names == std::vector<std::string>{"head", "block"});
+  REQUIRE(top.classes.size() == 3);
+  CHECK(top.classes[1].text == "my.Block");
+  CHECK(top.classes[2].text == "my.Float");
+  SkippedModules inner = getSkippedModuleNameAndClasses(config, /*isStandaloneModule=*/true);
+  CHECK(inner.names == std::vector<std::string>{"head"});
+  CHECK(inner.classes.size() == 1);
+}

@@ -78,7 +78,7 @@ TEST_CASE("a model prepared and calibrated by PyTorch converts to its graph and 
   checkCodes(converted, folder);
 }
 
-TEST_CASE("a QAT-trained model of PyTorch converts to its graph and numbers", "[.][passes][imported][golden]") {
+TEST_CASE("a QAT-trained model of PyTorch converts to its graph and numbers", "[passes][imported][golden]") {
   std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence"));
   INFO(folder);
   TestContext context("native");

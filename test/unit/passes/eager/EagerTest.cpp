@@ -293,3 +293,45 @@ TEST_CASE("a quantized bag of another mode than sum is refused", "[passes][eager
         "'torch.ao.nn.quantized.EmbeddingBag' cannot be made from 'torch.nn.EmbeddingBag': its mode is 'mean', a quantized bag always sums "
         "[eager_swap]");
 }
+
+TEST_CASE("custom modules are observed and quantized by the caller's classes", "[passes][eager]") {
+  TestContext context("native");
+  GraphModule model = parseModel("module a : torch.nn.Identity()\ngraph(%x : f32[2, 2]) {\n  %a = call_module[a](%x)\n  return %a\n}\n");
+  REQUIRE(describe(setQConfig(model, "", getQConfig("default_qconfig"))) == "");
+  EagerPrepareOptions prepareOptions;
+  prepareOptions.floatToObserved = ModuleMapping().set("torch.nn.Identity", "torch.nn.Dropout2d");
+  GraphModule prepared = require(prepareEager(std::move(model), prepareOptions, context.context));
+  CHECK(getCalls(prepared) == "a=a a_activation_post_process=a.activation_post_process");
+  CHECK(prepared.getRoot().findModule("a")->getClassName() == "torch.nn.Dropout2d");
+  EagerConvertOptions convertOptions;
+  convertOptions.observedToQuantized = ModuleMapping().set("torch.nn.Dropout2d", "torch.nn.Identity");
+  GraphModule converted = require(convertEager(std::move(prepared), convertOptions, context.context));
+  CHECK(getCalls(converted) == "a=a");
+  CHECK(converted.getRoot().findModule("a")->getClassName() == "torch.nn.Identity");
+}
+
+TEST_CASE("an LSTM with a static qconfig is observed and quantized piece by piece", "[passes][eager]") {
+  TestContext context("native");
+  GraphModule model = parseModel("module q : torch.ao.quantization.stubs.QuantStub()\n"
+                                 "module l : torch.nn.LSTM(input_size=1, hidden_size=1)\n"
+                                 "parameter l.weight_ih_l0 : f32[4, 1] = 1\nparameter l.weight_hh_l0 : f32[4, 1] = 1\n"
+                                 "parameter l.bias_ih_l0 : f32[4] = 1\nparameter l.bias_hh_l0 : f32[4] = 1\n"
+                                 "graph(%x : f32[2, 1, 1]) {\n  %q = call_module[q](%x)\n  %l = call_module[l](%q)\n"
+                                 "  %y = call_function[operator.getitem](%l, 0)\n  return %y\n}\n");
+  REQUIRE(describe(setQConfig(model, "", getQConfig("default_qconfig"))) == "");
+  GraphModule prepared = require(prepareEager(std::move(model), {}, context.context));
+  const Module &observed = prepared.getRoot();
+  CHECK(observed.findModule("l")->getClassName() == "torch.ao.nn.quantizable.LSTM");
+  CHECK(isObserver(*observed.findModule("l.layers.0.layer_fw.cell.igates.activation_post_process")));
+  CHECK(isObserver(*observed.findModule("l.layers.0.layer_fw.cell.fgate_cx.activation_post_process")));
+  CHECK(observed.findModule("l.activation_post_process") == nullptr);
+  InputBatch batch;
+  batch.tensors.emplace_back("x", Tensor::of<float>(DType::Float32, {2, 1, 1}, {0.5, -1}));
+  REQUIRE(describe(calibrate(prepared, std::vector<InputBatch>{batch}, context.context)) == "");
+  GraphModule converted = require(convertEager(std::move(prepared), {}, context.context));
+  const Module &root = converted.getRoot();
+  CHECK(root.findModule("l")->getClassName() == "torch.ao.nn.quantized.LSTM");
+  CHECK(root.findModule("l.layers.0.layer_fw.cell.igates")->getClassName() == "torch.ao.nn.quantized.Linear");
+  CHECK(root.findModule("l.layers.0.layer_fw.cell.gates")->getClassName() == "torch.ao.nn.quantized.QFunctional");
+  CHECK(root.findModule("l.layers.0.layer_fw.cell.igates.activation_post_process") == nullptr);
+}
