@@ -26,9 +26,18 @@ class Row(NamedTuple):
 _FLOAT_EPS = torch.finfo(torch.float32).eps
 
 
+def _given_bound(observer: torch.nn.Module, name: str, default: Any) -> Any:
+    """quant_min or quant_max as the constructor was given it: the attribute is the effective one, halved by reduce_range."""
+    if not getattr(observer, "has_customized_qrange", False):
+        return default
+    effective = int(getattr(observer, name))
+    if not observer.reduce_range:
+        return effective
+    return 2 * effective + (1 if name == "quant_max" else 0)
+
+
 def _given_range(name: str, default: Any = None) -> List[Argument]:
-    """quant_min or quant_max where the constructor was given them."""
-    return computed(name, default, lambda m: int(getattr(m, name)) if getattr(m, "has_customized_qrange", False) else default)
+    return computed(name, default, lambda m: _given_bound(m, name, default))
 
 
 def _uniform(qscheme: torch.qscheme) -> List[Argument]:
@@ -60,11 +69,10 @@ _OBSERVERS: Dict[str, Row] = {
 
 
 def _fake_quantize_range(minimum: Any, maximum: Any) -> List[Argument]:
-    """The bounds as the wrapper was given them; those of the observer inside are the effective ones."""
+    """The bounds as the wrapper was given them, and handed on to the observer inside."""
 
     def read(name: str, default: Any) -> Callable[[torch.nn.Module], Any]:
-        return lambda m: int(getattr(m.activation_post_process, name)) if getattr(
-            m.activation_post_process, "has_customized_qrange", False) else default
+        return lambda m: _given_bound(m.activation_post_process, name, default)
 
     return computed("quant_min", minimum, read("quant_min", minimum)) + computed("quant_max", maximum, read("quant_max", maximum))
 

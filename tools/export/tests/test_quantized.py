@@ -82,6 +82,9 @@ class QuantizedModelsTest(unittest.TestCase):
         model(*self.inputs)
         text, tensors = written(model, self.inputs)
         self.assertIn("module conv : torch.ao.nn.intrinsic.qat.ConvReLU2d(", text)
+        self.assertIn("FusedMovingAvgObsFakeQuantize() training" if model.activation_post_process_0.training
+                      else "FusedMovingAvgObsFakeQuantize()", text)
+        self.assertIn("MovingAverageMinMaxObserver(reduce_range=True, quant_min=0, quant_max=255)", text)
         self.assertIn("module conv.weight_fake_quant : torch.ao.quantization.fake_quantize.FusedMovingAvgObsFakeQuantize(", text)
         self.assertTrue(torch.equal(tensors["fc.weight_fake_quant.scale"], model.fc.weight_fake_quant.scale))
 
