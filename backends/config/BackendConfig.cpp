@@ -7,18 +7,13 @@
 
 namespace qfx {
 
-bool BackendPatternConfig::operator==(const BackendPatternConfig &other) const {
-  return pattern == other.pattern && observationType == other.observationType && dtypeConfigs == other.dtypeConfigs &&
-         rootModule == other.rootModule && qatModule == other.qatModule &&
-         referenceQuantizedModule == other.referenceQuantizedModule && fusedModule == other.fusedModule &&
-         fuserMethod == other.fuserMethod && getRootPath() == other.getRootPath() &&
-         extraInputPaths == other.extraInputPaths &&
-         numTensorArgsToObservationType == other.numTensorArgsToObservationType &&
-         inputTypeToIndex == other.inputTypeToIndex;
-}
-
 BackendConfig &BackendConfig::setName(std::string newName) {
   name = std::move(newName);
+  return *this;
+}
+
+BackendConfig &BackendConfig::setDefaultMappingName(std::string builtinName) {
+  defaultMappingName = std::move(builtinName);
   return *this;
 }
 

@@ -1,60 +1,16 @@
-// BackendConfig and BackendPatternConfig: what a backend can quantize, and how.
+// BackendConfig: what a backend can quantize, and how.
 #ifndef BACKENDS_CONFIG_BACKENDCONFIG_H
 #define BACKENDS_CONFIG_BACKENDCONFIG_H
 
-#include "backends/config/DTypeConfig.h"
-#include "backends/config/Pattern.h"
+#include "backends/config/BackendPatternConfig.h"
 
 #include "llvm/Support/Error.h"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace qfx {
-
-/// backend_config.md 1.1, values as in PyTorch.
-enum class ObservationType : uint8_t {
-  OutputUseDifferentObserverAsInput = 0,
-  OutputShareObserverWithInput = 1,
-  InputOutputNotObserved = 2,
-};
-
-/// The fuser methods of backend_config.md 9.2, and the object form of 9.3.
-struct FuserMethod {
-  enum class Kind : uint8_t {
-    SequentialWrapper2, ConvBn, ConvBnRelu, LinearBn, ConvTransposeBn, LinearBnLeakyRelu,
-    ConvAddLeft, ConvAddRight, ConvBnAddLeft, ConvBnAddRight,
-    ConvAddReluLeft, ConvAddReluRight, ConvBnAddReluLeft, ConvBnAddReluRight,
-    Object
-  };
-  Kind kind = Kind::SequentialWrapper2;
-  std::vector<PatternPath> children;          ///< Object only, paths into the internal pattern; the first is the root
-  std::optional<PatternPath> foldBatchNorm;   ///< Object only
-  bool operator==(const FuserMethod &) const = default;
-};
-/// The spelling in files ("fuse_conv_bn"); empty for Object.
-llvm::StringRef getFuserMethodName(FuserMethod::Kind kind);
-std::optional<FuserMethod::Kind> parseFuserMethod(llvm::StringRef name);
-
-/// backend_config.md 1.4.
-struct BackendPatternConfig {
-  Pattern pattern;                 ///< internal form
-  bool isComplexFormat = false;    ///< given as pattern_complex_format
-  ObservationType observationType = ObservationType::OutputUseDifferentObserverAsInput;
-  std::vector<DTypeConfig> dtypeConfigs;
-  std::vector<std::string> dtypeConfigNames; ///< names used in the file, parallel to dtypeConfigs ("" = inline); for saving
-  std::optional<OperatorName> rootModule, qatModule, referenceQuantizedModule, fusedModule;
-  std::optional<FuserMethod> fuserMethod;
-  std::optional<PatternPath> rootNodePath;          ///< resolved root_node_getter
-  std::vector<PatternPath> extraInputPaths;         ///< resolved extra_inputs_getter
-  std::map<unsigned, ObservationType> numTensorArgsToObservationType;
-  std::map<std::string, unsigned> inputTypeToIndex; ///< keys input, weight, bias
-
-  PatternPath getRootPath() const { return rootNodePath ? *rootNodePath : pattern.getDefaultRootPath(); }
-  bool operator==(const BackendPatternConfig &) const;
-};
 
 /// An insertion-ordered map from internal pattern to entry; setting an existing pattern replaces it in place.
 class BackendConfig {
@@ -70,7 +26,12 @@ public:
   /// The entry whose pattern is that single operator, or null.
   const BackendPatternConfig *findSingle(const OperatorName &op) const;
 
-  // backend_config.md 10, in map order.
+  /// The built-in configuration whose default qconfig mapping serves this one: its own name for a built-in, that of the built-in at the end
+  /// of the chain for a file that extends one, else empty (then a mapping is derived, DerivedMapping.h).  Neither compared nor saved.
+  const std::string &getDefaultMappingName() const { return defaultMappingName; }
+  BackendConfig &setDefaultMappingName(std::string builtinName);
+
+  // backend_config.md 10, in map order; more in BackendConfigUtils.h.
   std::vector<OperatorName> getQatModuleClasses() const;
   std::vector<OperatorName> getFusedModuleClasses() const;
   std::vector<std::pair<OperatorName, OperatorName>> getRootModuleToQuantizedReferenceModule() const;
@@ -82,7 +43,7 @@ public:
   bool operator==(const BackendConfig &other) const;
 
 private:
-  std::string name;
+  std::string name, defaultMappingName;
   std::vector<BackendPatternConfig> configs;
 };
 

@@ -19,6 +19,9 @@ llvm::Expected<BackendConfig> loadBackendConfig(llvm::StringRef nameOrPath, std:
 /// The document that parses back to an equal object: keys in the order of 1.4, unset and empty fields left out.
 std::string writeBackendConfig(const BackendConfig &config);
 
+/// The complaints that a file with this content would draw, for configurations built in code: errors together, warnings to `warnings`.
+llvm::Error checkBackendConfig(const BackendConfig &config, std::vector<Diagnostic> &warnings);
+
 } // namespace qfx
 
 #endif // BACKENDS_CONFIG_BACKENDCONFIGJSON_H

@@ -17,6 +17,7 @@ namespace {
 /// What a file stands for: its entries with dtype configs resolved, and the named ones a derived file may redefine.
 struct Document {
   std::string name;
+  std::string defaultMappingName; ///< the built-in at the end of the chain of `extends`
   NamedDTypeConfigs dtypeConfigs;
   std::vector<BackendPatternConfig> entries;
 };
@@ -274,6 +275,7 @@ private:
     std::optional<Document> read = reader.read(diagnostics);
     if (!read)
       return extends.error("extends-invalid", "the base '" + base + "' has errors");
+    document.defaultMappingName = builtin.empty() ? read->defaultMappingName : base;
     document.dtypeConfigs = std::move(read->dtypeConfigs);
     document.entries = std::move(read->entries);
   }
@@ -327,6 +329,7 @@ llvm::Expected<BackendConfig> readConfig(std::shared_ptr<const SourceText> text,
   if (!document)
     return llvm::make_error<InputError>(std::move(errors));
   BackendConfig config(document->name);
+  config.setDefaultMappingName(isBuiltin ? key : document->defaultMappingName);
   config.setBackendPatternConfigs(std::move(document->entries));
   return config;
 }
@@ -375,6 +378,11 @@ std::optional<BackendConfig> getBuiltinBackendConfig(llvm::StringRef name) {
   if (!config)
     llvm::report_fatal_error(llvm::Twine("a built-in configuration is broken: ") + llvm::toString(config.takeError()));
   return std::move(*config);
+}
+
+llvm::Error checkBackendConfig(const BackendConfig &config, std::vector<Diagnostic> &warnings) {
+  auto text = std::make_shared<SourceText>(SourceText{config.getName() + ".json", writeBackendConfig(config)});
+  return parseBackendConfig(std::move(text), warnings).takeError();
 }
 
 } // namespace qfx

@@ -35,6 +35,10 @@ static llvm::Expected<const DefaultsRow *> findDefaults(llvm::StringRef backend)
       .code("qconfig_backend");
 }
 
+bool hasDefaultQConfig(llvm::StringRef backend) {
+  return llvm::any_of(kDefaults, [&](const DefaultsRow &row) { return row.backend == backend; });
+}
+
 llvm::Expected<QConfig> getDefaultQConfig(llvm::StringRef backend, int version) {
   llvm::Expected<const DefaultsRow *> row = findDefaults(backend);
   if (!row)

@@ -172,7 +172,9 @@ private:
     FuserMethod method;
     method.kind = FuserMethod::Kind::Object;
     if (const JsonMember *children = fuser.findMember("children")) {
-      if (fuser.at(*children).expect(JsonValue::Kind::Array))
+      if (children->value.is(JsonValue::Kind::Array) && children->value.elements.empty())
+        fuser.at(*children).error("wrong-type", "expected at least one path, found an empty array");
+      else if (fuser.at(*children).expect(JsonValue::Kind::Array))
         for (const JsonCursor &child : fuser.at(*children).getElements())
           if (std::optional<PatternPath> path = readOperatorPath(child, "a child path"))
             method.children.push_back(std::move(*path));

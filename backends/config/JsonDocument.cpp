@@ -1,6 +1,8 @@
 // Walking a JSON tree and complaining about it with places and pointers.
 #include "backends/config/JsonDocument.h"
 
+#include "backends/config/ConfigCodes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ Location JsonReport::locate(size_t offset) const {
 
 void JsonReport::add(Severity severity, size_t offset, llvm::StringRef pointer, llvm::StringRef code,
                      std::string message) {
+  assert(findConfigCode(code) && findConfigCode(code)->isWarning == (severity == Severity::Warning) && "a row of ConfigCodes.def");
   Diagnostic diagnostic;
   diagnostic.severity = severity;
   diagnostic.loc = locate(offset);

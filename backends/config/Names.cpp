@@ -74,7 +74,7 @@ std::string getPatternShape(const Pattern &pattern) {
 
 namespace {
 struct GetterRow {
-  std::string root, extraInputs;
+  std::string fuser, root, extraInputs;
   PatternPath rootPath, extraInputPath;
 };
 } // namespace
@@ -82,7 +82,7 @@ struct GetterRow {
 static const std::vector<GetterRow> &getGetters() {
   static const std::vector<GetterRow> rows = {
 #define QFX_GETTER(prefix, side, rootPath, extraInputPath)                                                             \
-  {prefix "_root_node_getter_" side, prefix "_extra_inputs_getter_" side, rootPath, extraInputPath},
+  {"fuse_" prefix "_" side, prefix "_root_node_getter_" side, prefix "_extra_inputs_getter_" side, rootPath, extraInputPath},
 #include "backends/config/PatternGetters.def"
   };
   return rows;
@@ -114,6 +114,24 @@ std::vector<std::string> getExtraInputsGetterNames() {
   for (const GetterRow &row : getGetters())
     names.push_back(row.extraInputs);
   return names;
+}
+
+/// The row whose fuser wants patterns of the shape of `entry`'s.
+static const GetterRow *findGetterOf(const BackendPatternConfig &entry) {
+  for (const GetterRow &row : getGetters())
+    if (getFuserShape(*parseFuserMethod(row.fuser)) == getPatternShape(entry.pattern))
+      return &row;
+  return nullptr;
+}
+
+std::string findRootGetterName(const BackendPatternConfig &entry) {
+  const GetterRow *row = findGetterOf(entry);
+  return row && entry.rootNodePath == row->rootPath ? row->root : "";
+}
+
+std::string findExtraInputsGetterName(const BackendPatternConfig &entry) {
+  const GetterRow *row = findGetterOf(entry);
+  return row && entry.extraInputPaths == std::vector<PatternPath>{row->extraInputPath} ? row->extraInputs : "";
 }
 
 } // namespace qfx

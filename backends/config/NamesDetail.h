@@ -22,6 +22,9 @@ std::string getPatternShape(const Pattern &pattern);
 /// Paths of `<prefix>_root_node_getter_<side>` and `<prefix>_extra_inputs_getter_<side>`.
 std::optional<PatternPath> parseRootGetter(llvm::StringRef name);
 std::optional<PatternPath> parseExtraInputsGetter(llvm::StringRef name);
+/// The names of the getters that an entry has, by its pattern's shape and its paths; empty if no name stands for them.
+std::string findRootGetterName(const BackendPatternConfig &entry);
+std::string findExtraInputsGetterName(const BackendPatternConfig &entry);
 std::vector<std::string> getRootGetterNames();
 std::vector<std::string> getExtraInputsGetterNames();
 

@@ -70,6 +70,8 @@ std::optional<QConfig> findQConfigAlias(llvm::StringRef name);
 std::vector<std::string> getObserverAliasNames();
 std::vector<std::string> getQConfigAliasNames();
 
+/// Is there a default qconfig (and so a default mapping) of that name: x86, fbgemm, qnnpack, onednn?
+bool hasDefaultQConfig(llvm::StringRef backend);
 /// numerics 5.3, 5.4; an unknown backend or version is an error.
 llvm::Expected<QConfig> getDefaultQConfig(llvm::StringRef backend = "x86", int version = 0);
 llvm::Expected<QConfig> getDefaultQatQConfig(llvm::StringRef backend = "x86", int version = 1);

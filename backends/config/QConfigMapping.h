@@ -71,9 +71,10 @@ bool matchesModuleNameRegex(llvm::StringRef regex, llvm::StringRef path);
 /// What is wrong with a regex, or empty.  ECMAScript syntax, which Python's common forms share; at most 1000 characters.
 std::string findRegexError(llvm::StringRef regex);
 
-/// The JSON form (docs/QConfig.md).  All errors come together with line, column and pointer.
-llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text);
-llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path);
+/// The JSON form (docs/QConfig.md); PyTorch's to_dict with names for classes and functions is one too.  All errors come together with line,
+/// column and pointer; warnings go to `warnings` unless that is null.
+llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text, std::vector<Diagnostic> *warnings = nullptr);
+llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path, std::vector<Diagnostic> *warnings = nullptr);
 std::string writeQConfigMapping(const QConfigMapping &mapping);
 
 } // namespace qfx

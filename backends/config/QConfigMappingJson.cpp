@@ -172,7 +172,7 @@ private:
 
 QConfigMapping readQConfigMapping(const JsonCursor &cursor) { return MappingReader(cursor).read(); }
 
-llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text) {
+llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text, std::vector<Diagnostic> *warnings) {
   JsonReport report(text);
   JsonValue tree;
   QConfigMapping mapping;
@@ -180,18 +180,23 @@ llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceT
     JsonCursor root(tree, "", report);
     mapping = MappingReader(root).read();
   }
-  if (!report.hasErrors())
+  bool hasErrors = report.hasErrors();
+  std::vector<Diagnostic> errors;
+  for (Diagnostic &diagnostic : report.take())
+    if (diagnostic.severity == Severity::Error)
+      errors.push_back(std::move(diagnostic));
+    else if (warnings)
+      warnings->push_back(std::move(diagnostic));
+  if (!hasErrors)
     return mapping;
-  std::vector<Diagnostic> errors = report.take();
-  llvm::erase_if(errors, [](const Diagnostic &diagnostic) { return diagnostic.severity != Severity::Error; });
   return llvm::make_error<InputError>(std::move(errors));
 }
 
-llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path) {
+llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path, std::vector<Diagnostic> *warnings) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return error(Location(), "cannot read '{0}': {1}", path, buffer.getError().message()).code("file_read");
-  return parseQConfigMapping(std::make_shared<SourceText>(SourceText{path.str(), (*buffer)->getBuffer().str()}));
+  return parseQConfigMapping(std::make_shared<SourceText>(SourceText{path.str(), (*buffer)->getBuffer().str()}), warnings);
 }
 
 //===----------------------------------------------------------------------===//

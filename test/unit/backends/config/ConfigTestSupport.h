@@ -5,6 +5,10 @@
 #include "backends/config/BackendConfigJson.h"
 #include "backends/config/QConfigMapping.h"
 
+#include "nlohmann/json.hpp"
+
+#include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,12 +51,25 @@ inline ReadResult<BackendConfig> readBackend(std::string text, std::string name 
 
 inline ReadResult<QConfigMapping> readMapping(std::string text) {
   ReadResult<QConfigMapping> result;
-  auto mapping = parseQConfigMapping(std::make_shared<SourceText>(SourceText{"q.json", std::move(text)}));
+  std::vector<Diagnostic> warnings;
+  auto mapping = parseQConfigMapping(std::make_shared<SourceText>(SourceText{"q.json", std::move(text)}), &warnings);
   if (mapping)
     result.value = std::move(*mapping);
   else
     addDiagnostics(result, takeDiagnostics(mapping.takeError()));
+  addDiagnostics(result, std::move(warnings));
   return result;
+}
+
+/// A file below test/golden, parsed once; keys keep their order.
+inline const nlohmann::ordered_json &readGoldenJson(const std::string &name) {
+  static std::map<std::string, nlohmann::ordered_json> files;
+  nlohmann::ordered_json &data = files[name];
+  if (data.is_null()) {
+    std::ifstream file(std::string(QFX_GOLDEN_DIR) + "/" + name);
+    data = nlohmann::ordered_json::parse(file);
+  }
+  return data;
 }
 
 } // namespace qfx::test
