@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace qfx {
 
@@ -48,13 +49,13 @@ public:
       return true;
     }
     if (pattern.getKind() == Pattern::Kind::Literal)
-      return argument == pattern.getLiteral();
+      return argument == pattern.getLiteral() || refuse("an operand is not the literal {0}", pattern.toString());
     Node *node = argument.getNodeOrNull();
     if (!node)
-      return false;
+      return refuse("an operand is a constant where the pattern has '{0}'", pattern.getHead().text);
     if (node->getNumUsers() > 1) {
       if (limitUsers)
-        return false;
+        return refuse("'{0}' has {1} users", node->getName(), node->getNumUsers());
       if (!shared)
         shared = node;
     }
@@ -63,13 +64,13 @@ public:
 
   bool matchNode(Node &node, const Pattern &pattern) {
     if (!isMatchableOpcode(node, pattern.getHead()) || calledNames.lookup(&node) != pattern.getHead().text)
-      return false;
+      return refuse("'{0}' is {1}, not '{2}'", node.getName(), describeCall(node), pattern.getHead().text);
     nodes.push_back(&node);
     if (pattern.getArgs().empty())
       return true;
     std::vector<Argument> operands = getOperands(node, model);
     if (operands.size() != pattern.getArgs().size())
-      return false;
+      return refuse("'{0}' has {1} operands, the pattern {2}", node.getName(), operands.size(), pattern.getArgs().size());
     for (auto [operand, argPattern] : llvm::zip(operands, pattern.getArgs()))
       if (!matchArgument(operand, argPattern))
         return false;
@@ -77,17 +78,37 @@ public:
   }
 
   /// Every wildcard must stand for a node outside the match.
-  bool areWildcardsFree() const {
-    return llvm::all_of(wildcards, [&](const Argument &argument) {
+  bool areWildcardsFree() {
+    bool areFree = llvm::all_of(wildcards, [&](const Argument &argument) {
       return argument.isNode() && !llvm::is_contained(nodes, argument.getNode());
     });
+    return areFree || refuse("a wildcard stands for a constant or for a node of the match itself");
+  }
+
+  bool hasPlainAlpha() {
+    for (Node *node : nodes)
+      if (hasOtherAlpha(*node))
+        return refuse("'{0}' has alpha other than 1", node->getName());
+    return true;
   }
 
   llvm::SmallVector<Node *, 4> nodes;
   llvm::SmallVector<Argument, 2> wildcards;
   Node *shared = nullptr;
+  std::string *reason = nullptr; ///< where the first refusal is written; null: nobody asks
 
 private:
+  template <class... Args> bool refuse(const char *format, Args &&...args) {
+    if (reason && reason->empty())
+      *reason = llvm::formatv(format, std::forward<Args>(args)...).str();
+    return false;
+  }
+
+  std::string describeCall(const Node &node) const {
+    llvm::StringRef name = calledNames.lookup(&node);
+    return name.empty() ? "no call of an operator" : ("'" + name + "'").str();
+  }
+
   const GraphModule &model;
   const llvm::DenseMap<const Node *, llvm::StringRef> &calledNames;
   bool limitUsers;
@@ -133,7 +154,7 @@ std::optional<Match> Matcher::match(Node &node, const BackendPatternConfig &entr
   Attempt attempt(model, calledNames, /*limitUsers=*/true);
   if (!attempt.matchNode(node, entry.pattern) || !attempt.areWildcardsFree())
     return std::nullopt;
-  if (entry.fuserMethod && llvm::any_of(attempt.nodes, [](Node *member) { return hasOtherAlpha(*member); }))
+  if (entry.fuserMethod && !attempt.hasPlainAlpha())
     return std::nullopt;
   Match result;
   result.entry = &entry;
@@ -170,6 +191,15 @@ Node *Matcher::findSharedInterior(Node &node) const {
       return attempt.shared;
   }
   return nullptr;
+}
+
+std::string Matcher::explainMismatch(Node &node, const BackendPatternConfig &entry) const {
+  std::string reason;
+  Attempt attempt(model, calledNames, /*limitUsers=*/true);
+  attempt.reason = &reason;
+  if (attempt.matchNode(node, entry.pattern) && attempt.areWildcardsFree() && entry.fuserMethod)
+    attempt.hasPlainAlpha();
+  return reason;
 }
 
 } // namespace qfx

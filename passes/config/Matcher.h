@@ -53,6 +53,9 @@ public:
   /// none.
   Node *findSharedInterior(Node &node) const;
 
+  /// Why `node` is no anchor of `entry`: the first thing that match() stumbles over; empty if it matches.
+  std::string explainMismatch(Node &node, const BackendPatternConfig &entry) const;
+
 private:
   llvm::ArrayRef<const BackendPatternConfig *> getCandidates(const Node &node) const;
 

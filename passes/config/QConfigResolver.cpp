@@ -6,6 +6,8 @@
 #include "ir/Ops.h"
 #include "passes/config/ModuleFacts.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace qfx {
@@ -128,6 +130,9 @@ llvm::Error updateMappingForFusion(QConfigMapping &mapping, const GraphModule &m
     const OptionalQConfig *entry = mapping.findObjectType(OperatorName::ofClass(module));
     return entry ? *entry : std::nullopt;
   };
+  llvm::StringSet<> given;
+  for (const auto &entry : mapping.getObjectTypes())
+    given.insert(entry.first.text);
   for (const Node &node : model.getGraph().nodes()) {
     if (!node.is(Opcode::CallModule))
       continue;
@@ -136,14 +141,17 @@ llvm::Error updateMappingForFusion(QConfigMapping &mapping, const GraphModule &m
       continue;
     const Module &first = *module->getChildren().front().second;
     OptionalQConfig qconfig = find(first);
-    for (const auto &child : llvm::drop_begin(module->getChildren()))
-      if (!qconfigEquals(find(*child.second), qconfig))
-        return error(node.getLoc(),
-                     "the object_type entries of the members of '{0}' differ: '{1}' and '{2}' need equal qconfigs (set "
-                     "both "
-                     "or neither, or use module_name)",
-                     module->getClassName(), first.getClassName(), child.second->getClassName())
-            .code("fused_qconfigs");
+    auto others = llvm::drop_begin(module->getChildren());
+    auto odd = llvm::find_if(others, [&](const auto &child) { return !qconfigEquals(find(*child.second), qconfig); });
+    if (odd != others.end()) {
+      if (given.count(OperatorName::ofClass(*module).text))
+        continue; // what the members disagree about, the entry of the fused class decides
+      return error(node.getLoc(),
+                   "the object_type entries of the members of '{0}' differ: '{1}' and '{2}' need equal qconfigs (set "
+                   "both or neither, give '{0}' its own, or use module_name)",
+                   module->getClassName(), first.getClassName(), odd->second->getClassName())
+          .code("fused_qconfigs");
+    }
     if (qconfig)
       mapping.setObjectType(OperatorName::ofClass(*module), qconfig);
   }

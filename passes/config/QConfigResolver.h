@@ -60,7 +60,8 @@ OperatorName getScopeType(const Node &node, const GraphModule &model);
 std::string getScopePath(const Node &node);
 
 /// workflow 2.4.1: for each called fused module whose children's object_type entries agree, the fused class gets the
-/// same entry; an error (rule `fused_qconfigs`) names the fused type and the child type that disagrees.
+/// same entry.  Where they disagree an entry of the fused class itself decides (PyTorch: an error); without one, an error (rule
+/// `fused_qconfigs`) names the fused type and the child type that disagrees.
 llvm::Error updateMappingForFusion(QConfigMapping &mapping, const GraphModule &model);
 
 } // namespace qfx

@@ -149,21 +149,24 @@ private:
 };
 } // namespace
 
-std::optional<SupportFailure> findSupportFailure(const Match &match, const QConfig *qconfig, DTypeLookup dtypes) {
+std::optional<SupportFailure> findSupportFailure(const Match &match, const QConfig *qconfig, DTypeLookup dtypes,
+                                                 std::vector<SupportFailure> *refusals) {
   if (!match.entry)
     return std::nullopt;
-  std::optional<SupportFailure> worst;
+  std::vector<SupportFailure> own;
+  std::vector<SupportFailure> &all = refusals ? *refusals : own;
+  all.clear();
   for (const DTypeConfig &config : match.entry->dtypeConfigs) {
     std::optional<SupportFailure> failure = ConfigCheck(match, qconfig, dtypes, config).run();
     if (!failure)
       return std::nullopt;
-    if (!worst || (failure->isConstraint && !worst->isConstraint))
-      worst = std::move(failure);
+    all.push_back(std::move(*failure));
   }
-  if (!worst)
-    worst = SupportFailure{llvm::formatv("'{0}' has no dtype_config", match.entry->pattern.toString()), "qconfig_dtype",
-                           false};
-  return worst;
+  if (all.empty())
+    return SupportFailure{llvm::formatv("'{0}' has no dtype_config", match.entry->pattern.toString()), "qconfig_dtype",
+                          false};
+  auto telling = llvm::find_if(all, [](const SupportFailure &failure) { return failure.isConstraint; });
+  return telling == all.end() ? all.front() : *telling;
 }
 
 } // namespace qfx

@@ -3,24 +3,20 @@
 #define PASSES_PREPARE_BACKENDSUPPORT_H
 
 #include "passes/prepare/DTypePlan.h"
+#include "passes/prepare/SupportFailure.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace qfx {
 
-/// Why an entry refuses.
-struct SupportFailure {
-  std::string reason;        ///< "activation dtype 'qint8' matches no dtype_config of 'torch.nn.Conv2d'"
-  llvm::StringRef code;      ///< qconfig_dtype or qconfig_constraint
-  bool isConstraint = false; ///< the dtype fits, a bound does not
-};
-
 /// Dtypes of a node by lookup; lets the test run before and during insertion.
 using DTypeLookup = llvm::function_ref<const NodeDTypes &(const Node &)>;
 
 /// Some DTypeConfig of the entry fits every argument of the root and the output of the anchor.  `qconfig` (may be null)
-/// is what constraints are checked against.  \returns null if supported.
-std::optional<SupportFailure> findSupportFailure(const Match &match, const QConfig *qconfig, DTypeLookup dtypes);
+/// is what constraints are checked against.  `refusals` (may be null) gets the failures of the configs before the one that fits, of all if none
+/// does.  \returns null if supported, else the most telling failure.
+std::optional<SupportFailure> findSupportFailure(const Match &match, const QConfig *qconfig, DTypeLookup dtypes,
+                                                 std::vector<SupportFailure> *refusals = nullptr);
 
 /// 8.3 for one side; null if satisfied.
 std::optional<SupportFailure> findConstraintFailure(const QConfig *qconfig, const DTypeWithConstraints &constraints,

@@ -1,6 +1,7 @@
 // Steps 1 to 3 of workflow 4.3.
 #include "passes/prepare/DTypePlan.h"
 
+#include "backends/config/QConfigPredicates.h"
 #include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "passes/Pass.h"
@@ -120,10 +121,6 @@ NodeDTypes DTypePlan::makeFloat() const {
 }
 
 static const ObserverSpec *pointTo(const std::optional<ObserverSpec> &spec) { return spec ? &*spec : nullptr; }
-
-static bool isReuseInputQConfig(const QConfig &qconfig) {
-  return qconfig.activation && qconfig.weight && qconfig.activation->isReuseInput() && qconfig.weight->isNoop();
-}
 
 NodeDTypes DTypePlan::makeQuantized(const Node &node, const QuantMatch &match, const QConfig &qconfig) {
   NodeDTypes result;
@@ -258,13 +255,13 @@ Diagnostic DTypePlan::makeReason(const Node &node, std::string reason, llvm::Str
 /// Step 3.
 llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
   auto lookup = [&](const Node &other) -> const NodeDTypes & { return getDTypes(other); };
-  for (const QuantMatch &match : matches) {
+  for (QuantMatch &match : matches) {
     if (match.observation == ObservationType::InputOutputNotObserved)
       continue;
     const Node &anchor = *match.match.anchor;
     std::optional<SupportFailure> failure;
     for (const Node *node : match.match.nodes)
-      if ((failure = findSupportFailure(match.match, findQConfig(*node), lookup)))
+      if ((failure = findSupportFailure(match.match, findQConfig(*node), lookup, &match.refusals)))
         break;
     const QConfig *qconfig = findQConfig(anchor);
     // A module's weight is no argument, so the test above has not seen its bounds (backend_config 8.4).
@@ -283,6 +280,7 @@ llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
     }
     if (!failure)
       continue;
+    match.isSupported = false;
     bool hadTensors = getDTypes(anchor).output != nullptr;
     for (const Node *node : match.match.nodes) {
       dtypes[node] = makeFloat();

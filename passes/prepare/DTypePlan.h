@@ -5,6 +5,7 @@
 #include "backends/config/CustomConfig.h"
 #include "passes/config/Matcher.h"
 #include "passes/config/QConfigResolver.h"
+#include "passes/prepare/SupportFailure.h"
 #include "passes/prepare/TensorArguments.h"
 
 #include <optional>
@@ -41,6 +42,8 @@ struct QuantMatch {
   MatchKind kind = MatchKind::Pattern;
   const StandaloneModuleConfig *standalone = nullptr; ///< of a Standalone match
   ObservationType observation = ObservationType::OutputUseDifferentObserverAsInput;
+  bool isSupported = true;              ///< some dtype config fits (decide)
+  std::vector<SupportFailure> refusals; ///< of the dtype configs tried before the one that fits, of all if none does
 };
 
 /// What prepare knows about every node before it inserts the first observer.

@@ -1,6 +1,7 @@
 // The steps of prepare in order.
 #include "passes/prepare/Prepare.h"
 
+#include "backends/config/DerivedMapping.h"
 #include "passes/Pass.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
@@ -60,7 +61,8 @@ llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, 
   if (!options.outputQuantizedIndexes.empty())
     custom.setOutputQuantizedIndexes(options.outputQuantizedIndexes);
   ErrorList problems;
-  problems.add(checkMappingRules(options.mapping, model, context));
+  if (!options.isDefaultMapping)
+    problems.add(checkMappingRules(options.mapping, model, context));
   problems.add(checkCustomConfig(model, custom, context));
   if (llvm::Error err = problems.take())
     return err;
@@ -122,16 +124,27 @@ std::optional<QConfigMapping> getMappingOfKind(llvm::StringRef kind) {
 }
 
 llvm::Expected<QConfigMapping> getDefaultMappingFor(const BackendConfig &backend, llvm::StringRef engine, bool isQat) {
-  llvm::StringRef name = backend.getName();
-  if (name == "executorch" && !isQat)
-    return getSymmetricQnnpackQConfigMapping();
+  llvm::StringRef name = backend.getDefaultMappingName();
+  if (name == "executorch")
+    return isQat ? getSymmetricQnnpackQatQConfigMapping() : getSymmetricQnnpackQConfigMapping();
   if (name == "native")
     name = engine;
-  if (name == "x86" || name == "fbgemm" || name == "qnnpack" || name == "onednn")
+  if (hasDefaultQConfig(name))
     return isQat ? getDefaultQatQConfigMapping(name) : getDefaultQConfigMapping(name);
-  return error(Location(), "the backend '{0}' has no default qconfig mapping: give one with --qconfig",
-               backend.getName())
-      .code("qconfig_needed");
+  return deriveQConfigMapping(backend, isQat);
+}
+
+llvm::Expected<PrepareOptions> withMapping(PrepareOptions options, const PassContext &context) {
+  options.isDefaultMapping = !context.qconfigMapping;
+  if (context.qconfigMapping) {
+    options.mapping = *context.qconfigMapping;
+    return options;
+  }
+  llvm::Expected<QConfigMapping> mapping = getDefaultMappingFor(context.backend, context.engine, options.isQat);
+  if (!mapping)
+    return mapping.takeError();
+  options.mapping = std::move(*mapping);
+  return options;
 }
 
 namespace {
@@ -141,18 +154,17 @@ public:
   PreparePass(PrepareOptions options, std::string kind) : options(std::move(options)), kind(std::move(kind)) {}
 
   llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
-    PrepareOptions complete = options;
-    if (context.qconfigMapping) {
-      complete.mapping = *context.qconfigMapping;
-    } else if (std::optional<QConfigMapping> ofKind = getMappingOfKind(kind)) {
-      complete.mapping = std::move(*ofKind);
-    } else {
-      auto mapping = getDefaultMappingFor(context.backend, context.engine, options.isQat);
-      if (!mapping)
-        return mapping.takeError();
-      complete.mapping = std::move(*mapping);
-    }
-    return prepare(model, complete, context);
+    if (!context.qconfigMapping)
+      if (std::optional<QConfigMapping> ofKind = getMappingOfKind(kind)) {
+        PrepareOptions complete = options;
+        complete.mapping = std::move(*ofKind);
+        complete.isDefaultMapping = true;
+        return prepare(model, complete, context);
+      }
+    llvm::Expected<PrepareOptions> complete = withMapping(options, context);
+    if (!complete)
+      return complete.takeError();
+    return prepare(model, *complete, context);
   }
 
 private:

@@ -18,6 +18,7 @@ struct PassContext;
 
 struct PrepareOptions {
   QConfigMapping mapping;
+  bool isDefaultMapping = false; ///< made for the backend, not for this model: its rules need not meet anything
   bool isQat = false;
   /// Standalone and custom modules, quantized inputs and outputs, untraced modules, preserved attributes.
   /// Unset: that of the context.
@@ -39,9 +40,13 @@ llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, 
 /// `weight-only-4bit` (float-qparams weights of embeddings), `float16` (dynamic) and `float16-static`; nothing for other names.
 std::optional<QConfigMapping> getMappingOfKind(llvm::StringRef kind);
 
-/// The mapping used when none is given: the backend's own default (workflow 2.2), the symmetric one for executorch,
-/// that of `engine` for native.  A backend without one is an error that asks for a mapping (`qconfig_needed`).
+/// The mapping used when none is given: for a built-in backend, or a file that extends one, the default mapping of that built-in (workflow 2.2;
+/// the symmetric one for executorch, that of `engine` for native); for any other backend the one its dtype configs ask for
+/// (deriveQConfigMapping; errors are its).
 llvm::Expected<QConfigMapping> getDefaultMappingFor(const BackendConfig &backend, llvm::StringRef engine, bool isQat);
+
+/// `options` with the mapping of `context`, or with getDefaultMappingFor its backend where it has none.
+llvm::Expected<PrepareOptions> withMapping(PrepareOptions options, const PassContext &context);
 
 } // namespace qfx
 

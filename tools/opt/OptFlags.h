@@ -38,7 +38,8 @@ struct OptFlags {
   llvm::cl::opt<bool> printIrBeforeAll, printIrAfterAll, printIrAfterFailure, stats, printPipeline;
   llvm::cl::opt<std::string> printIrAfterChange, printIrTo, reproducer;
   llvm::cl::opt<bool> listPasses, listOps, listBackends, listIsas;
-  llvm::cl::opt<std::string> printBackend, checkBackend;
+  llvm::cl::opt<std::string> printBackend, checkBackend, checkQConfig, printDocs;
+  llvm::cl::list<std::string> explain;
 
   llvm::cl::opt<bool> splitInputFile, verifyDiagnostics, verifyEach, inferTypes;
   llvm::cl::opt<std::string> isa, log;

@@ -7,8 +7,11 @@
 #include "ir/verify/Verifier.h"
 #include "ir/weights/MappedFile.h"
 #include "passes/PassManager.h"
+#include "passes/debug/Explain.h"
 #include "tools/common/Tool.h"
+#include "tools/opt/Configs.h"
 #include "tools/opt/CoverageTable.h"
+#include "tools/opt/Docs.h"
 #include "tools/opt/Instrumentation.h"
 #include "tools/opt/Lists.h"
 #include "tools/opt/OptFlags.h"
@@ -47,7 +50,10 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
   if (!llvm::is_contained(kEngines, context.engine))
     return error({}, "--engine is one of x86, fbgemm, onednn, qnnpack, got '{0}'", context.engine).code("usage");
   if (!flags.qconfig.empty()) {
-    auto mapping = loadQConfigMapping(flags.qconfig);
+    warnings.clear();
+    auto mapping = loadQConfigMapping(flags.qconfig, &warnings);
+    for (const Diagnostic &warning : warnings)
+      sink.add(warning);
     if (!mapping)
       return mapping.takeError();
     context.qconfigMapping = std::move(*mapping);
@@ -117,6 +123,20 @@ static llvm::Error writeResult(const OptFlags &flags, const GraphModule &outer) 
   return writeFileAtomically(flags.output, [&](llvm::raw_ostream &os) { emit(os, model, *form); });
 }
 
+/// Says of each node of --explain why it is quantized or not; nothing else is run.
+static llvm::Error explain(const OptFlags &flags, const GraphModule &model, const PassContext &context) {
+  auto options = withMapping(PrepareOptions(), context);
+  if (!options)
+    return options.takeError();
+  for (const std::string &name : flags.explain) {
+    auto text = explainNode(model, name, context, *options);
+    if (!text)
+      return text.takeError();
+    llvm::outs() << *text;
+  }
+  return llvm::Error::success();
+}
+
 /// Parse, run and write one model.
 static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceText> source, const LoadOptions &loadOptions,
                            llvm::ArrayRef<PipelineStep> steps, PassContext &context, llvm::raw_ostream &log) {
@@ -129,6 +149,8 @@ static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceTe
     if (llvm::Error err = verify(*model, verifyOptions))
       return err;
   }
+  if (!flags.explain.empty())
+    return explain(flags, *model, context);
   PassManager manager;
   manager.setVerifyEach(flags.verifyEach);
   manager.add(steps);
@@ -221,22 +243,6 @@ static int runTool(const OptFlags &flags) {
   return result;
 }
 
-static int printOrCheckBackend(const OptFlags &flags) {
-  bool isPrint = !flags.printBackend.empty();
-  const std::string &name = isPrint ? flags.printBackend : flags.checkBackend;
-  std::vector<Diagnostic> warnings;
-  auto backend = loadBackendConfig(name, warnings);
-  for (const Diagnostic &warning : warnings)
-    reportWarning(kTool, warning);
-  if (!backend)
-    return reportError(kTool, backend.takeError());
-  if (isPrint)
-    llvm::outs() << writeBackendConfig(*backend);
-  else
-    llvm::outs() << name << ": " << backend->getConfigs().size() << " entries, no errors\n";
-  return kDone;
-}
-
 /// Flags whose values have a fixed set.
 static int checkChoices(const OptFlags &flags) {
   if (!parseEmitForm(flags.emitForm))
@@ -264,6 +270,19 @@ static int checkChoices(const OptFlags &flags) {
   return kDone;
 }
 
+/// One thing about configurations, or the passes over a model.
+static int runWhatIsAsked(const OptFlags &flags) {
+  if (!flags.printBackend.empty())
+    return printBackend(kTool, flags.printBackend);
+  if (!flags.checkBackend.empty())
+    return checkBackend(kTool, flags.checkBackend);
+  if (!flags.checkQConfig.empty())
+    return checkQConfig(kTool, flags.checkQConfig);
+  if (!flags.printDocs.empty())
+    return printDocs(kTool, flags.printDocs);
+  return runTool(flags);
+}
+
 int main(int argc, char **argv) {
   removeForeignOptions();
   OptFlags flags;
@@ -285,6 +304,5 @@ int main(int argc, char **argv) {
     listIsas(llvm::outs());
   if (flags.listPasses || flags.listOps || flags.listBackends || flags.listIsas)
     return finishOutput(kTool, kDone);
-  bool isBackendOnly = !flags.printBackend.empty() || !flags.checkBackend.empty();
-  return finishOutput(kTool, isBackendOnly ? printOrCheckBackend(flags) : runTool(flags));
+  return finishOutput(kTool, runWhatIsAsked(flags));
 }

@@ -1,0 +1,251 @@
+// Runs fuse and prepare on copies and reads off what they found.
+#include "passes/debug/Explain.h"
+
+#include "backends/config/BackendConfigUtils.h"
+#include "ir/Module.h"
+#include "ir/Ops.h"
+#include "passes/Pass.h"
+#include "passes/config/ModuleFacts.h"
+#include "passes/fuse/Fuse.h"
+#include "passes/fuse/FusionRecord.h"
+#include "passes/prepare/DTypePlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace qfx {
+
+static std::string describeObserver(const std::optional<ObserverSpec> &spec) {
+  if (!spec)
+    return "none";
+  Argument form = spec->toArgument();
+  std::string text = form.isString() ? form.getString() : toString(form, ArgumentStyle::Repr);
+  if (spec->isReuseInput() || spec->isNoop())
+    return text;
+  text += llvm::formatv(" -> {0}{1}", getDTypeInfo(spec->getDType()).torchName, spec->isDynamic() ? " dynamic" : "");
+  std::optional<int64_t> low = spec->getQuantMin(), high = spec->getQuantMax();
+  return low && high ? llvm::formatv("{0} {1}..{2}", text, *low, *high).str() : text;
+}
+
+static bool isIn(const Pattern &pattern, llvm::StringRef called) {
+  return pattern.getKind() == Pattern::Kind::Operator &&
+         (pattern.getHead().text == called || llvm::any_of(pattern.getArgs(), [&](const Pattern &arg) { return isIn(arg, called); }));
+}
+
+namespace {
+class Explainer {
+public:
+  Explainer(const GraphModule &source, const PassContext &context, const PrepareOptions &options)
+      : fused(source.clone()), context(context), options(options) {
+    this->context.strict = false; // a refusal is what we want to hear about
+    this->context.onProgress = nullptr;
+    this->context.onRemark = [this](const Remark &remark) { hear("remark", remark.node, remark.diagnostic); };
+    this->context.onWarning = [this](const Diagnostic &warning) { hear("warning", "", warning); };
+  }
+
+  llvm::Expected<std::string> run(llvm::StringRef name) {
+    if (fused.findMeta("prepared"))
+      return error(fused.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
+    Node *asked = fused.getGraph().findNode(name);
+    if (!asked) {
+      std::vector<std::string> names;
+      for (const Node &node : fused.getGraph().nodes())
+        names.push_back(node.getName());
+      return error(Location(), "no node is named '{0}'{1}", name, didYouMean(name, names)).code("usage");
+    }
+    describeNode(*asked, fused);
+    if (auto changed = fuse(fused, FuseOptions{options.isQat}, context); !changed)
+      return changed.takeError();
+    std::string current = followFusion(name.str());
+    Node *node = fused.getGraph().findNode(current);
+    assert(node && "fusion records where each node went");
+    if (node->is(Opcode::Placeholder) || node->is(Opcode::GetAttr) || node->is(Opcode::Output)) {
+      add("  no operator: its consumers decide about it");
+    } else {
+      GraphModule planned = fused.clone();
+      if (llvm::Error err = explainPlan(*planned.getGraph().findNode(current), planned))
+        return err;
+    }
+    if (llvm::Error err = explainObservers(current))
+      return err;
+    addHeard(name, current);
+    return std::move(text);
+  }
+
+private:
+  void add(const std::string &line) { text += line + "\n"; }
+
+  void hear(llvm::StringRef kind, const std::string &node, const Diagnostic &diagnostic) {
+    heard.push_back({node, (kind + ": " + diagnostic.message).str()});
+  }
+
+  /// What the passes said about the node, once each.
+  void addHeard(llvm::StringRef asked, llvm::StringRef current) {
+    llvm::StringSet<> shown;
+    for (const auto &[node, line] : heard)
+      if ((node == asked || node == current || llvm::StringRef(line).contains(("'" + current + "'").str())) && shown.insert(line).second)
+        add("  " + line);
+  }
+
+  void describeNode(const Node &node, const GraphModule &model) {
+    llvm::StringRef called = getCalledName(node, model);
+    std::string line = llvm::formatv("'{0}': {1}", node.getName(), getOpcodeName(node.getOpcode()));
+    if (!called.empty())
+      line += (" of '" + called + "'").str();
+    if (node.is(Opcode::CallModule))
+      line += (" at '" + node.getTargetText() + "'").str();
+    if (node.getLoc().file)
+      line += llvm::formatv(", {0}:{1}:{2}", node.getLoc().file->name, node.getLoc().line, node.getLoc().column);
+    add(line);
+  }
+
+  /// The node that stands for `name` after fusion.
+  std::string followFusion(std::string name) {
+    std::string members;
+    std::vector<AbsorbedNode> record = loadFusionRecord(fused);
+    for (const AbsorbedNode &absorbed : record)
+      if (absorbed.name == name) {
+        name = absorbed.into;
+        break;
+      }
+    for (const AbsorbedNode &absorbed : record)
+      if (absorbed.into == name)
+        members += llvm::formatv("{0}'{1}'", members.empty() ? "" : ", ", absorbed.name);
+    if (const Node *node = fused.getGraph().findNode(name); node && !members.empty())
+      add(llvm::formatv("  fused: with {0} into '{1}', a call of '{2}'", members, name, getCalledName(*node, fused)));
+    return name;
+  }
+
+  llvm::Error explainPlan(Node &node, GraphModule &model) {
+    QConfigMapping mapping = options.mapping;
+    if (llvm::Error err = updateMappingForFusion(mapping, model))
+      return err;
+    DTypePlan plan(model, context.backend, context);
+    if (llvm::Error err = plan.resolveQConfigs(mapping))
+      return err;
+    if (llvm::Error err = plan.findMatches())
+      return err;
+    if (llvm::Error err = plan.decide(options.inputQuantizedIndexes, options.strictModuleWeights))
+      return err;
+    explainQConfig(node, plan);
+    explainEntries(node, model, plan);
+    return llvm::Error::success();
+  }
+
+  void explainQConfig(const Node &node, const DTypePlan &plan) {
+    auto it = plan.getQConfigs().find(&node);
+    if (it == plan.getQConfigs().end())
+      return;
+    const ResolvedQConfig &resolved = it->second;
+    if (!resolved.qconfig)
+      return add("  qconfig: none, from " + resolved.rule);
+    std::string alias = resolved.qconfig->getAliasName();
+    add("  qconfig: " + (alias.empty() ? "" : alias + ", ") + "from " + resolved.rule);
+    add("    activation: " + describeObserver(resolved.qconfig->activation));
+    add("    weight: " + describeObserver(resolved.qconfig->weight));
+  }
+
+  void explainEntries(Node &node, GraphModule &model, const DTypePlan &plan) {
+    Matcher matcher(model, context.backend, MatchPurpose::Quantize);
+    llvm::StringRef called = getCalledName(node, model);
+    const QuantMatch *taken = plan.findMatch(node);
+    size_t count = 0;
+    for (const BackendPatternConfig *entry : context.backend.getSortedConfigs()) {
+      if (!isIn(entry->pattern, called))
+        continue;
+      if (!count++)
+        add("  entries of '" + context.backend.getName() + "' with '" + called.str() + "', in matching order:");
+      std::string line = "    " + patternToHumanReadable(*entry) + ": ";
+      if (taken && taken->match.entry == entry) {
+        const std::string &anchor = taken->match.anchor->getName();
+        add(line + "taken" + (taken->match.anchor == &node ? "" : ", with '" + anchor + "' as its last node"));
+        explainDTypeConfigs(*taken);
+      } else {
+        add(line + explainRefusal(node, *entry, model, matcher, taken != nullptr));
+      }
+    }
+    if (!count)
+      add("  no entry of '" + context.backend.getName() + "' names '" + called.str() + "'");
+  }
+
+  /// Why an entry that names the node's operator was not taken: what the node that would be last in the match stumbles over.
+  static std::string explainRefusal(Node &node, const BackendPatternConfig &entry, const GraphModule &model, const Matcher &matcher, bool hasOther) {
+    std::vector<Node *> anchors;
+    collectAnchors(node, entry.pattern, getCalledName(node, model), anchors);
+    std::string first;
+    for (Node *anchor : anchors) {
+      std::string why = matcher.explainMismatch(*anchor, entry);
+      if (why.empty())
+        return hasOther ? "matches, but an earlier entry was taken" : "matches, but one of its nodes belongs to another match";
+      if (first.empty() || getCalledName(*anchor, model) == entry.pattern.getHead().text)
+        first = why;
+    }
+    return "does not match: " + (first.empty() ? "'" + node.getName() + "' has no user where the pattern goes on" : first);
+  }
+
+  /// The nodes that stand where the head of `pattern` would, if `node` stood where the pattern names what it calls.
+  static void collectAnchors(Node &node, const Pattern &pattern, llvm::StringRef called, std::vector<Node *> &anchors) {
+    if (pattern.getKind() != Pattern::Kind::Operator)
+      return;
+    if (pattern.getHead().text == called && !llvm::is_contained(anchors, &node))
+      anchors.push_back(&node);
+    std::vector<Node *> inner;
+    for (const Pattern &arg : pattern.getArgs())
+      collectAnchors(node, arg, called, inner);
+    for (Node *below : inner)
+      for (Node *user : below->getUsers())
+        if (!llvm::is_contained(anchors, user))
+          anchors.push_back(user);
+  }
+
+  void explainDTypeConfigs(const QuantMatch &taken) {
+    const BackendPatternConfig &entry = *taken.match.entry;
+    for (size_t i = 0; i < entry.dtypeConfigs.size(); ++i) {
+      std::string name = i < entry.dtypeConfigNames.size() ? entry.dtypeConfigNames[i] : "";
+      std::string line = llvm::formatv("      dtype config {0}{1}: ", i, name.empty() ? "" : " (" + name + ")");
+      if (i < taken.refusals.size())
+        add(line + taken.refusals[i].reason);
+      else
+        add(line + (i == taken.refusals.size() ? "fits" : "not needed"));
+    }
+  }
+
+  /// Prepares a copy for good and looks at the neighbours of the node.
+  llvm::Error explainObservers(const std::string &name) {
+    GraphModule prepared = fused.clone();
+    if (auto changed = prepare(prepared, options, context); !changed)
+      return changed.takeError();
+    const Node *node = prepared.getGraph().findNode(name);
+    assert(node && "prepare keeps nodes");
+    std::string inputs, outputs;
+    for (const Node *input : node->getInputs())
+      inputs += describeIfObserver(*input, prepared);
+    for (const Node *user : node->getUsers())
+      outputs += describeIfObserver(*user, prepared);
+    add("  prepare: inputs " + (inputs.empty() ? std::string("not observed") : "observed by" + inputs) + "; output " +
+        (outputs.empty() ? std::string("not observed") : "observed by" + outputs));
+    return llvm::Error::success();
+  }
+
+  static std::string describeIfObserver(const Node &node, const GraphModule &model) {
+    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+    if (!module || !isObserverModule(*module))
+      return "";
+    llvm::StringRef className = module->getClass()->getBaseName();
+    return llvm::formatv(" '{0}' ({1})", node.getName(), className);
+  }
+
+  GraphModule fused;
+  PassContext context;
+  PrepareOptions options;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> heard; ///< node (may be empty), "remark: ..."
+};
+} // namespace
+
+llvm::Expected<std::string> explainNode(const GraphModule &model, llvm::StringRef name, const PassContext &context, const PrepareOptions &options) {
+  return Explainer(model, context, options).run(name);
+}
+
+} // namespace qfx
