@@ -37,8 +37,8 @@ llvm::Expected<Member> getattrFromFqn(const Module &root, llvm::StringRef fqn) {
         return Member(*attribute);
     }
     if (!child)
-      return error(root.getLoc(), "'{0}' leads nowhere: '{1}' has no member '{2}'{3}", fqn,
-                   current == &root ? "the model" : current->getClassName(), part, didYouMean(part, getMemberNames(*current)))
+      return error(root.getLoc(), "'{0}' leads nowhere: {1} has no member '{2}'{3}", fqn,
+                   current == &root ? "the model" : "'" + current->getClassName() + "'", part, didYouMean(part, getMemberNames(*current)))
           .code("fqn_missing");
     current = child.get();
     rest = after;

@@ -203,20 +203,21 @@ public:
 private:
   QConfig makeQConfig(const Wish &wish) const { return QConfig{makeActivation(wish, isQat), makeWeight(wish, fallbackWeight, isQat)}; }
 
-  /// The activation that most entries name first; fixed parameters are always an operator's own affair.
+  /// The activation that serves most entries, then that which more of them name first; fixed parameters are always an operator's own affair.
   const Wish *electKind() const {
     const Wish *best = nullptr;
-    size_t bestVotes = 0;
-    for (const Voter &candidate : voters) {
-      const Wish &wish = candidate.wishes.front();
-      if (wish.fixed)
-        continue;
-      size_t votes = llvm::count_if(voters, [&](const Voter &voter) { return !voter.wishes.front().fixed && voter.wishes.front().hasKindOf(wish); });
-      if (votes > bestVotes) {
-        best = &wish;
-        bestVotes = votes;
+    std::pair<size_t, size_t> bestVotes;
+    for (const Voter &candidate : voters)
+      for (const Wish &wish : candidate.wishes) {
+        auto agrees = [&](const Wish &other) { return !other.fixed && other.hasKindOf(wish); };
+        std::pair<size_t, size_t> votes = {
+            llvm::count_if(voters, [&](const Voter &voter) { return llvm::any_of(voter.wishes, agrees); }),
+            llvm::count_if(voters, [&](const Voter &voter) { return agrees(voter.wishes.front()); })};
+        if (!wish.fixed && votes > bestVotes) {
+          best = &wish;
+          bestVotes = votes;
+        }
       }
-    }
     // Only fixed operators: any of them gives the dtype of the global entry.
     return best || voters.empty() ? best : &voters.front().wishes.front();
   }

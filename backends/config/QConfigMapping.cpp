@@ -4,6 +4,8 @@
 #include "ir/Ops.h"
 #include "ir/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace qfx {
 
 /// Re-setting a key keeps its position.
@@ -129,6 +131,8 @@ llvm::Expected<QConfigMapping> QConfigMapping::fromArgument(const Argument &argu
       mapping.setGlobal(std::move(*global));
       return llvm::Error::success();
     }
+    if (!llvm::is_contained(kKeys, key))
+      return error(Location(), "a qconfig mapping has no key '{0}'{1}", key, didYouMean(key, kKeys)).code("qconfig_mapping");
     if (key == "module_name_object_type_order")
       return readEntries(value, 3, [&](Keys keys, OptionalQConfig qconfig) -> llvm::Error {
         if (!keys[1].isString() || !keys[2].isInt() || keys[2].getInt() < 0 || keys[2].getInt() > INT32_MAX)
@@ -142,10 +146,8 @@ llvm::Expected<QConfigMapping> QConfigMapping::fromArgument(const Argument &argu
         mapping.setObjectType(OperatorName::resolve(name), std::move(qconfig));
       else if (key == "module_name_regex")
         mapping.setModuleNameRegex(name, std::move(qconfig));
-      else if (key == "module_name")
-        mapping.setModuleName(name, std::move(qconfig));
       else
-        return error(Location(), "a qconfig mapping has no key '{0}'{1}", key, didYouMean(key, kKeys)).code("qconfig_mapping");
+        mapping.setModuleName(name, std::move(qconfig));
       return llvm::Error::success();
     });
   };

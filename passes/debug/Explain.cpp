@@ -109,7 +109,7 @@ private:
         name = absorbed.into;
         break;
       }
-    for (const AbsorbedNode &absorbed : record)
+    for (const AbsorbedNode &absorbed : llvm::reverse(record)) // a match is recorded from its last node to its first
       if (absorbed.into == name)
         members += llvm::formatv("{0}'{1}'", members.empty() ? "" : ", ", absorbed.name);
     if (const Node *node = fused.getGraph().findNode(name); node && !members.empty())
