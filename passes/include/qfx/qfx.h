@@ -3,7 +3,10 @@
 #define QFX_QFX_H
 
 #include "backends/config/BackendConfigJson.h"
+#include "backends/config/BackendConfigUtils.h"
+#include "backends/config/DerivedMapping.h"
 #include "backends/config/QConfigMapping.h"
+#include "backends/config/QConfigPredicates.h"
 #include "backends/runtime/Program.h"
 #include "ir/GraphModule.h"
 #include "ir/emit/Emit.h"
@@ -16,6 +19,7 @@
 #include "passes/QuantizeFx.h"
 #include "passes/StateDict.h"
 #include "passes/calibrate/Calibrate.h"
+#include "passes/debug/Explain.h"
 #include "passes/eager/Eager.h"
 
 #endif // QFX_QFX_H
