@@ -7,8 +7,9 @@
 
 namespace qfx {
 
-/// What a complaint is about: the first four in BackendConfig files, some of them and the last in QConfigMapping files.
-enum class ConfigTopic : uint8_t { Document, Patterns, DTypes, Entries, Mapping };
+/// What a complaint is about: the first four in BackendConfig files, some of them and the next in QConfigMapping files,
+/// the last in files of --custom-config.
+enum class ConfigTopic : uint8_t { Document, Patterns, DTypes, Entries, Mapping, Custom };
 
 /// One row of ConfigCodes.def.
 struct ConfigCode {

@@ -61,6 +61,8 @@ static llvm::StringRef getTopicName(ConfigTopic topic) {
     return "entries";
   case ConfigTopic::Mapping:
     return "qconfig mappings";
+  case ConfigTopic::Custom:
+    return "custom configs";
   }
   llvm_unreachable("all topics handled");
 }
