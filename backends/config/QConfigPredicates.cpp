@@ -7,27 +7,6 @@
 
 namespace qfx {
 
-namespace {
-struct QuantTypeName {
-  QuantType type;
-  llvm::StringLiteral name;
-};
-} // namespace
-
-static constexpr QuantTypeName kQuantTypes[] = {{QuantType::Dynamic, llvm::StringLiteral("dynamic")},
-                                                {QuantType::Static, llvm::StringLiteral("static")},
-                                                {QuantType::Qat, llvm::StringLiteral("qat")},
-                                                {QuantType::WeightOnly, llvm::StringLiteral("weight_only")}};
-
-llvm::StringRef getQuantTypeName(QuantType type) { return kQuantTypes[static_cast<size_t>(type)].name; }
-
-std::optional<QuantType> parseQuantType(llvm::StringRef name) {
-  for (const QuantTypeName &row : kQuantTypes)
-    if (row.name == name)
-      return row.type;
-  return std::nullopt;
-}
-
 static bool isOneOf(DType dtype, std::initializer_list<DType> set) { return llvm::is_contained(set, dtype); }
 
 static bool isInt8Like(DType dtype) { return isOneOf(dtype, {DType::QUInt8, DType::QInt8, DType::UInt8, DType::Int8}); }

@@ -2,17 +2,9 @@
 #ifndef BACKENDS_CONFIG_QCONFIGPREDICATES_H
 #define BACKENDS_CONFIG_QCONFIGPREDICATES_H
 
-#include "backends/config/QConfig.h"
+#include "backends/config/CustomConfig.h" // QuantType
 
 namespace qfx {
-
-/// When and where the values of a layer are quantized; values as in PyTorch.
-enum class QuantType : uint8_t { Dynamic = 0, Static = 1, Qat = 2, WeightOnly = 3 };
-
-/// dynamic, static, qat, weight_only: the spelling in custom configs.
-llvm::StringRef getQuantTypeName(QuantType type);
-/// The other way; none if there is no such name.
-std::optional<QuantType> parseQuantType(llvm::StringRef name);
 
 /// get_qconfig_dtypes: what the observers of a qconfig would have.
 struct QConfigDTypes {
@@ -38,7 +30,7 @@ bool isWeightStaticallyQuantized(const QConfig &qconfig);
 /// Activation quint8 or uint8 and dynamic, weight qint8 or int8.
 bool isOpInt8DynamicallyQuantized(const QConfig &qconfig);
 
-/// get_quant_type: never Qat.  A weight that is neither integer-like nor float16, or a float16 weight with an activation that is neither
+/// get_quant_type (PyTorch never answers QAT, so QuantType has no such value).  A weight that is neither integer-like nor float16, or a float16 weight with an activation that is neither
 /// dynamic nor float16, is an error (`qconfig_quant_type`) that names both dtypes.
 llvm::Expected<QuantType> getQuantType(const QConfig &qconfig);
 

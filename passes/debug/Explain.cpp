@@ -40,6 +40,7 @@ public:
       : fused(source.clone()), context(context), options(options) {
     this->context.strict = false; // a refusal is what we want to hear about
     this->context.onProgress = nullptr;
+    this->context.onCoverage = nullptr;
     this->context.onRemark = [this](const Remark &remark) { hear("remark", remark.node, remark.diagnostic); };
     this->context.onWarning = [this](const Diagnostic &warning) { hear("warning", "", warning); };
   }
@@ -124,9 +125,13 @@ private:
     DTypePlan plan(model, context.backend, context);
     if (llvm::Error err = plan.resolveQConfigs(mapping))
       return err;
-    if (llvm::Error err = plan.findMatches())
+    const PrepareCustomConfig &custom = options.custom ? *options.custom : context.customConfig.prepare;
+    if (llvm::Error err = plan.findMatches(custom))
       return err;
-    if (llvm::Error err = plan.decide(options.inputQuantizedIndexes, options.strictModuleWeights))
+    llvm::ArrayRef<int64_t> indexes = options.inputQuantizedIndexes;
+    if (indexes.empty())
+      indexes = custom.getInputQuantizedIndexes();
+    if (llvm::Error err = plan.decide(indexes, options.strictModuleWeights))
       return err;
     explainQConfig(node, plan);
     explainEntries(node, model, plan);

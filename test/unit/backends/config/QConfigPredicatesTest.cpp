@@ -63,7 +63,7 @@ TEST_CASE("an absent constructor counts as float32", "[qconfig]") {
   CHECK_FALSE(isActivationStaticallyQuantized(nothing));
   CHECK_FALSE(isWeightQuantized(nothing));
   CHECK_FALSE(isReuseInputQConfig(nothing));
-  for (QuantType type : {QuantType::Dynamic, QuantType::Static, QuantType::Qat, QuantType::WeightOnly})
+  for (QuantType type : {QuantType::Dynamic, QuantType::Static, QuantType::WeightOnly})
     CHECK(parseQuantType(getQuantTypeName(type)) == type);
   CHECK_FALSE(parseQuantType("statically"));
 }
