@@ -3,7 +3,7 @@
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace qfx {
@@ -20,7 +20,7 @@ public:
   bool run() {
     std::vector<Node *> dequantizes, quantizes;
     for (Node &node : graph.nodes())
-      if (isDequantize(&node) && isQuantize(*node.getArg(0).getNodeOrNull()))
+      if (Node *codes = isDequantize(&node) ? node.getArg(0).getNodeOrNull() : nullptr; codes && isQuantize(*codes))
         dequantizes.push_back(&node);
     for (Node *node : dequantizes)
       moveUsers(*node, *node->getArg(0).getNode());
@@ -36,8 +36,10 @@ public:
 private:
   static bool isQuantize(const Node &node) {
     static const TargetInfo &quantize = requireFunction("torch.quantize_per_tensor");
-    return isFunctionCall(&node, quantize);
+    return isFunctionCall(&node, quantize) && node.getArgs().size() == 4;
   }
+
+  static bool isGetItem(const Node *node) { return node->getTarget() && node->getTarget()->op == OpKind::GetItem; }
 
   /// A quantize to the dtype of the codes that are being followed.
   bool isSameQuantize(const Node &node) const { return isQuantize(node) && node.getArg(3) == dtype; }
@@ -49,6 +51,9 @@ private:
     const OpInfo &op = node.getTarget()->getOp();
     if (!op.has(Traits::ViewsData) || op.kind == OpKind::Cat || op.kind == OpKind::Stack)
       return false;
+    bool yieldsTuple = op.kind == OpKind::Chunk || op.kind == OpKind::Split || op.kind == OpKind::Unbind;
+    if (yieldsTuple && !llvm::all_of(node.getUsers(), isGetItem)) // a tuple as such cannot be dequantized
+      return false;
     bool hasOther = false; // sizes computed from elsewhere are fine, the value itself a second time is not
     for (const Argument &arg : node.getArgs().drop_front())
       arg.forEachNode([&](Node *other) { hasOther |= other == &value; });
@@ -58,7 +63,11 @@ private:
   /// `floats` is the dequantized form of `codes`.  Only where a chain of movements ends in a quantize is there something to gain.
   void moveUsers(Node &floats, Node &codes) {
     std::vector<Node *> users(floats.getUsers().begin(), floats.getUsers().end());
-    dtype = codes.getArg(3);
+    // By now the quantize below may have gone: then a piece stands there, of the dtype of what it is a piece of.
+    auto piece = pieces.find(&codes);
+    if (piece == pieces.end() && !isQuantize(codes))
+      return;
+    dtype = piece == pieces.end() ? codes.getArg(3) : piece->second;
     for (Node *user : users)
       if (isMovement(*user, floats) && endsInQuantize(*user))
         move(*user, floats, codes);
@@ -72,8 +81,9 @@ private:
 
   void move(Node &movement, Node &floats, Node &codes) {
     changed = true;
-    pieces.insert(&movement);
-    movement.replaceInputWith(&floats, &codes);
+    pieces.try_emplace(&movement, dtype);
+    if (&floats != &codes)
+      movement.replaceInputWith(&floats, &codes);
     std::vector<Node *> users(movement.getUsers().begin(), movement.getUsers().end());
     Node *dequantize = nullptr;
     for (Node *user : users) {
@@ -113,7 +123,7 @@ private:
       if (!isDequantize(floats))
         return;
       codes.push_back(floats->getArg(0));
-      hasPiece |= pieces.contains(floats->getArg(0).getNodeOrNull());
+      hasPiece |= pieces.count(floats->getArg(0).getNodeOrNull()) != 0;
     }
     if (!hasPiece)
       return;
@@ -129,7 +139,7 @@ private:
 
   Graph &graph;
   Argument dtype; ///< of the codes whose users are being moved
-  llvm::DenseSet<const Node *> pieces;
+  llvm::DenseMap<const Node *, Argument> pieces; ///< moved values -> dtype of their codes
   bool changed = false;
 };
 
