@@ -22,6 +22,8 @@ static Dim computeDim(OpKind kind, const Dim &a, const Dim &b) {
     if (a.isStatic() && b.isStatic())
       return Dim(a.getValue() - b.getValue() * floorDivide(a.getValue(), b.getValue()));
     return a.dividedBy(b).isUnknown() ? Dim::unknown() : Dim(0);
+  case OpKind::Fmod:
+    return a.isStatic() && b.isStatic() ? Dim(a.getValue() % b.getValue()) : Dim::unknown();
   default:
     return Dim::unknown();
   }
@@ -41,6 +43,8 @@ static double computeNumber(OpKind kind, double a, double b) {
     return std::floor(a / b);
   case OpKind::Remainder:
     return a - b * std::floor(a / b);
+  case OpKind::Fmod:
+    return std::fmod(a, b);
   default:
     return std::pow(a, b);
   }
@@ -78,7 +82,8 @@ static llvm::Expected<ValueType> computeHost(const InferContext &context, const 
   if (kind == OpKind::Rsub)
     kind = OpKind::Sub;
   std::optional<Dim> leftInt = asDim(a), rightInt = asDim(b);
-  bool divides = kind == OpKind::Div || kind == OpKind::FloorDiv || kind == OpKind::Remainder;
+  bool divides = kind == OpKind::Div || kind == OpKind::FloorDiv || kind == OpKind::Remainder ||
+                 kind == OpKind::Fmod;
   std::optional<Argument> leftNumber = a.getConstant(), rightNumber = b.getConstant();
   if (divides && rightNumber && rightNumber->getNumber() == 0)
     return context.fail("zero", "divides by zero");
@@ -167,6 +172,15 @@ llvm::Expected<ValueType> inferTensorBinary(const InferContext &context) {
   return inferArithmetic(context);
 }
 
+/// Tensors only, with a floating-point result (torch.atan2).
+llvm::Expected<ValueType> inferFloatBinary(const InferContext &context) {
+  QFX_TRY(result, inferTensorBinary(context));
+  TensorType real = *result.getTensor();
+  if (!isFloat(real.dtype))
+    real.dtype = DType::Float32;
+  return ValueType(real);
+}
+
 static bool compareNumbers(OpKind kind, double a, double b) {
   switch (kind) {
   case OpKind::Eq:
@@ -179,6 +193,12 @@ static bool compareNumbers(OpKind kind, double a, double b) {
     return a <= b;
   case OpKind::Gt:
     return a > b;
+  case OpKind::LogicalAnd:
+    return a != 0 && b != 0;
+  case OpKind::LogicalOr:
+    return a != 0 || b != 0;
+  case OpKind::LogicalXor:
+    return (a != 0) != (b != 0);
   default:
     return a >= b;
   }

@@ -116,4 +116,61 @@ llvm::Expected<ValueType> inferAddmm(const InferContext &context) {
   return ValueType(result);
 }
 
+/// beta * input + alpha * (batch1 @ batch2).  Rule `baddbmm_input`.
+llvm::Expected<ValueType> inferBaddbmm(const InferContext &context) {
+  QFX_TRY(result, multiplyMatrices(context, "batch1", "batch2", 3));
+  QFX_TRY(input, context.getTensor("input"));
+  QFX_TRY(shape, broadcastShapes(context, input.shape, result.shape));
+  bool fits = shape.size() == 3;
+  for (size_t i = 0; fits && i < 3; ++i)
+    fits = shape[i].mayEqual(result.shape[i]);
+  if (!fits)
+    return context.fail("input", "cannot expand {0} to the product's shape {1}", toString(input.shape),
+                        toString(result.shape));
+  return ValueType(result);
+}
+
+/// Two operands of these ranks and one dtype.  Rule `<op>_rank`.
+static llvm::Expected<std::pair<TensorType, TensorType>> getVectors(const InferContext &context, llvm::StringRef slot,
+                                                                    size_t leftRank) {
+  QFX_TRY(a, context.getTensor("input"));
+  QFX_TRY(b, context.getTensor(slot));
+  if (llvm::Error err = checkNotQuantized(context, a, "input"))
+    return err;
+  if (a.getRank() != leftRank || b.getRank() != 1)
+    return context.fail("rank", "wants operands of rank {0} and 1, got {1} and {2}", leftRank, toString(a.shape),
+                        toString(b.shape));
+  return std::pair<TensorType, TensorType>(a, b);
+}
+
+llvm::Expected<ValueType> inferMv(const InferContext &context) {
+  QFX_TRY(operands, getVectors(context, "vec", 2));
+  auto &[a, b] = operands;
+  if (llvm::Error err = checkSameDType(context, a, b))
+    return err;
+  if (llvm::Error err = checkInner(context, a.shape[1], b.shape[0], a, b))
+    return err;
+  a.shape.pop_back();
+  return ValueType(a);
+}
+
+llvm::Expected<ValueType> inferDot(const InferContext &context) {
+  QFX_TRY(operands, getVectors(context, "tensor", 1));
+  auto &[a, b] = operands;
+  if (llvm::Error err = checkSameDType(context, a, b))
+    return err;
+  if (llvm::Error err = checkInner(context, a.shape[0], b.shape[0], a, b))
+    return err;
+  a.shape.clear();
+  return ValueType(a);
+}
+
+llvm::Expected<ValueType> inferOuter(const InferContext &context) {
+  QFX_TRY(operands, getVectors(context, "vec2", 1));
+  auto &[a, b] = operands;
+  a.dtype = promoteTypes(a.dtype, b.dtype);
+  a.shape.push_back(b.shape[0]);
+  return ValueType(a);
+}
+
 } // namespace qfx

@@ -82,6 +82,8 @@ static llvm::Error checkLayerNorm(const InferContext &context, const TensorType 
     return context.fail("shape", "wants normalized_shape to be the input's last sizes, got {0} for {1}",
                         toString(normalized), toString(input));
   for (llvm::StringRef slot : kAffineTensors) {
+    if (!context.getCall().find(slot))
+      continue;
     std::optional<TensorType> tensor = context.getOptionalTensor(slot);
     if (tensor && !agrees(tensor->shape, normalized))
       return context.fail("shape", "wants '{0}' of shape {1}, got {2}", slot, toString(normalized), toString(*tensor));
@@ -93,6 +95,18 @@ llvm::Expected<ValueType> inferLayerNorm(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   if (llvm::Error err = checkNotQuantized(context, input, "input"))
     return err;
+  if (llvm::Error err = checkLayerNorm(context, input))
+    return err;
+  return ValueType(input);
+}
+
+/// Rule `rms_norm_dtype`: floats.
+llvm::Expected<ValueType> inferRmsNorm(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  if (llvm::Error err = checkNotQuantized(context, input, "input"))
+    return err;
+  if (!isFloat(input.dtype))
+    return context.fail("dtype", "wants a floating-point tensor, got {0}", toString(input));
   if (llvm::Error err = checkLayerNorm(context, input))
     return err;
   return ValueType(input);

@@ -275,8 +275,11 @@ def is_plain(case):
 
 
 def main():
-    with open(os.path.join(HERE, "shapes.json")) as file:
-        cases = json.load(file)["cases"] + hand_cases()
+    cases = []
+    for name in ("shapes.json", "float_ops/shapes.json"):
+        with open(os.path.join(HERE, name)) as file:
+            cases += json.load(file)["cases"]
+        cases += hand_cases() if name == "shapes.json" else []
     ops, spellings = read_rows()
     good, bad = {}, {}
     for case in cases:

@@ -1,4 +1,5 @@
-// Inference against PyTorch: every call of golden/shapes.json (make_shapes.py) yields the recorded type, or an error where PyTorch raises.
+// Inference against PyTorch: every call of golden/shapes.json (make_shapes.py) and
+// float_ops/shapes.json (make_float_ops.py) yields the recorded type, or an error where PyTorch raises.
 #include "Catch.h"
 
 #include "ir/Graph.h"
@@ -153,8 +154,8 @@ bool saysFormat(const json &text) {
   return true;
 }
 
-json loadShapes() {
-  std::ifstream file(QFX_GOLDEN_DIR "/shapes.json");
+json loadShapes(const std::string &name) {
+  std::ifstream file(QFX_GOLDEN_DIR + ("/" + name));
   REQUIRE(file);
   return json::parse(file);
 }
@@ -162,7 +163,7 @@ json loadShapes() {
 } // namespace
 
 TEST_CASE("inference equals PyTorch on recorded calls", "[infer]") {
-  json recorded = loadShapes();
+  json recorded = loadShapes(GENERATE("shapes.json", "float_ops/shapes.json"));
   for (const json &text : recorded["cases"]) {
     CallBuilder builder;
     Node *node = builder.build(text);
