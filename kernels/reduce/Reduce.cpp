@@ -55,19 +55,6 @@ void softmaxMiddle(const ReduceKernels &kernels, const float *src, float *dst, i
   }
 }
 
-void layerNormRow(const ReduceKernels &kernels, const float *src, float *dst, int64_t n, const float *weight,
-                  const float *bias, double eps) {
-  const double mean = kernels.sum(src, n) / static_cast<double>(n);
-  double squares = 0;
-  for (int64_t i = 0; i < n; ++i)
-    squares += (src[i] - mean) * (src[i] - mean);
-  const double rstd = 1.0 / std::sqrt(squares / static_cast<double>(n) + eps);
-  for (int64_t i = 0; i < n; ++i) {
-    double y = (src[i] - mean) * rstd * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f);
-    dst[i] = static_cast<float>(y);
-  }
-}
-
 void foldBatchNorm(int64_t channels, const float *weight, const float *bias, const float *mean, const float *var,
                    float eps, float *scale, float *shift) {
   for (int64_t c = 0; c < channels; ++c) {

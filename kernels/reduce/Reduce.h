@@ -24,6 +24,9 @@ struct ReduceKernels {
   void (*softmax)(const float *src, float *dst, int64_t n);
   /// dst = src - max(src) - log(sum exp(src - max(src))).
   void (*logSoftmax)(const float *src, float *dst, int64_t n);
+  /// dst = (src - mean) * f32(1 / sqrt(var + eps)) * weight + bias over n >= 1 values, the biased variance; sums as `sum`, mean and variance
+  /// divided in double, each written operation rounded to f32.  weight and bias may be null (1 and 0); dst may equal src.
+  void (*layerNorm)(const float *src, float *dst, int64_t n, const float *weight, const float *bias, double eps);
 };
 
 /// \returns the rows for `isa`; ask once and keep the reference.
@@ -38,11 +41,6 @@ void reduceMiddle(const ReduceKernels &kernels, const float *src, float *dst, in
 /// Rows with inner != 1 are gathered through `scratch`, f32 [n]; may be null if inner == 1.
 void softmaxMiddle(const ReduceKernels &kernels, const float *src, float *dst, int64_t n, int64_t inner, bool log,
                    int64_t begin, int64_t end, float *scratch);
-
-/// Layer norm of one row of n values: (x - mean) / sqrt(var + eps) * weight + bias, biased variance, mean and variance
-/// in double.  weight and bias may be null (1 and 0).
-void layerNormRow(const ReduceKernels &kernels, const float *src, float *dst, int64_t n, const float *weight,
-                  const float *bias, double eps);
 
 /// Folds eval-mode batch norm into scale and bias per channel, as PyTorch's CPU kernel does:
 /// scale = weight * f32(1 / sqrt(var + f32(eps))), bias' = bias - mean * scale.  weight, bias may be null (1 and 0).

@@ -117,9 +117,37 @@ template <class Ops> void logSoftmaxRow(const float *src, float *dst, int64_t n)
   mapRow<Ops>(src, dst, n, [&](F x) { return x - top - logTotal; });
 }
 
+template <class Ops>
+void layerNormRow(const float *src, float *dst, int64_t n, const float *weight, const float *bias, double eps) {
+  using F = typename Ops::F;
+  constexpr int N = Ops::N;
+  const double count = static_cast<double>(n);
+  const F mean = Ops::set(static_cast<float>(sumRow<Ops>(src, n) / count));
+  const double squares = sumMapped<Ops>(src, n, [&](F x) { return (x - mean) * (x - mean); });
+  const F factor = Ops::set(static_cast<float>(1.0 / __builtin_sqrt(squares / count + eps)));
+  auto apply = [&](const float *x, const float *w, const float *b) {
+    F y = (Ops::load(x) - mean) * factor;
+    y = w ? y * Ops::load(w) : y;
+    return b ? y + Ops::load(b) : y;
+  };
+  int64_t i = 0;
+  for (; i + N <= n; i += N)
+    Ops::store(dst + i, apply(src + i, weight ? weight + i : nullptr, bias ? bias + i : nullptr));
+  if (i == n)
+    return;
+  float x[N] = {}, w[N] = {}, b[N] = {};
+  copyFew(x, src + i, n - i);
+  if (weight)
+    copyFew(w, weight + i, n - i);
+  if (bias)
+    copyFew(b, bias + i, n - i);
+  Ops::store(x, apply(x, weight ? w : nullptr, bias ? b : nullptr));
+  copyFew(dst + i, x, n - i);
+}
+
 template <class Ops> constexpr ReduceKernels makeReduceKernels() {
   return {&sumRow<Ops>,           &maxRow<Ops>,     &sumRows<Ops>,      &scaleShiftRow<Ops>,
-          &scaleShiftOneRow<Ops>, &softmaxRow<Ops>, &logSoftmaxRow<Ops>};
+          &scaleShiftOneRow<Ops>, &softmaxRow<Ops>, &logSoftmaxRow<Ops>, &layerNormRow<Ops>};
 }
 
 } // namespace

@@ -135,6 +135,36 @@ TEST_CASE("scale and shift, folded batch norm", "[float][reduce]") {
 
 TEST_CASE("layer norm of a row", "[float][reduce]") {
   std::vector<float> x = {1, 2, 3, 6}, y(4);
-  layerNormRow(selectReduce(), x.data(), y.data(), 4, nullptr, nullptr, 0.5); // mean 3, variance 3.5, so divided by 2
+  selectReduce().layerNorm(x.data(), y.data(), 4, nullptr, nullptr, 0.5); // mean 3, variance 3.5, so divided by 2
   CHECK((y == std::vector<float>{-1, -0.5f, 0, 1.5f}));
+  std::vector<float> weight = {2, 1, 3, -1}, bias = {0.5f, 0, 1, 1};
+  selectReduce().layerNorm(x.data(), y.data(), 4, weight.data(), bias.data(), 0.5);
+  CHECK((y == std::vector<float>{-1.5f, -0.5f, 1, -0.5f}));
+}
+
+TEST_CASE("layer norm has the same bits on every instruction set, at every length", "[float][reduce]") {
+  std::vector<float> x(1300), weight(1300), bias(1300);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = std::sin(static_cast<float>(i) * 1.7f) * 3 + 5;
+    weight[i] = std::cos(static_cast<float>(i) * 0.3f);
+    bias[i] = static_cast<float>(i % 7) - 3;
+  }
+  for (int64_t n = 1; n <= 1300; n += n < 130 ? 1 : 117) {
+    std::vector<float> expected(static_cast<size_t>(n)), actual(static_cast<size_t>(n));
+    double mean = 0, variance = 0;
+    for (int64_t i = 0; i < n; ++i)
+      mean += static_cast<double>(x[static_cast<size_t>(i)]) / static_cast<double>(n);
+    for (int64_t i = 0; i < n; ++i)
+      variance += std::pow(static_cast<double>(x[static_cast<size_t>(i)]) - mean, 2) / static_cast<double>(n);
+    selectReduce(Isa::Scalar).layerNorm(x.data(), expected.data(), n, weight.data(), bias.data(), 1e-5);
+    for (int64_t i = 0; i < n; ++i) {
+      size_t k = static_cast<size_t>(i);
+      double exact = (static_cast<double>(x[k]) - mean) / std::sqrt(variance + 1e-5) * static_cast<double>(weight[k]) + static_cast<double>(bias[k]);
+      CHECK(std::abs(static_cast<double>(expected[k]) - exact) <= 2e-5);
+    }
+    for (Isa isa : vectorIsas()) {
+      selectReduce(isa).layerNorm(x.data(), actual.data(), n, weight.data(), bias.data(), 1e-5);
+      CHECK(actual == expected);
+    }
+  }
 }
