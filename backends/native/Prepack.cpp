@@ -1,6 +1,10 @@
 // Prepack calls: weights and geometry gathered in a packed-weights module of their own.
 #include "backends/runtime/Kernels.h"
 #include "ir/Module.h"
+#include "kernels/quantize/HalfFloat.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace qfx::runtime {
 
@@ -33,6 +37,30 @@ llvm::Expected<RuntimeValue> bindPrepack(BindContext &context) {
       return groups.takeError();
     packed->setAttribute("groups", Argument(*groups));
   }
+  return RuntimeValue::ofPacked(std::move(packed));
+}
+
+/// Weights as float16: saturated to its range, then rounded half to even (operators 11.2).
+llvm::Expected<RuntimeValue> bindPrepackHalf(BindContext &context) {
+  llvm::Expected<Tensor> weight = context.getConstant("weight");
+  if (!weight)
+    return weight.takeError();
+  llvm::Expected<Tensor> bias = context.getOptionalConstant("bias");
+  if (!bias)
+    return bias.takeError();
+  if (weight->getDType() != DType::Float32)
+    return context.fail("weight must be float32, got {0}", toString(weight->getType()));
+  std::vector<float> bounded(weight->getData<float>().begin(), weight->getData<float>().end());
+  for (float &value : bounded)
+    value = std::min(std::max(value, -65504.0f), 65504.0f);
+  Tensor half = Tensor::build(DType::Float16, weight->getSizes(), [&](MutableBytes bytes) {
+    kernels::convertF32ToF16(bounded.data(), reinterpret_cast<uint16_t *>(bytes.data()),
+                             static_cast<int64_t>(bounded.size()));
+  });
+  auto packed = std::make_shared<Module>(requireModuleClass("torch.classes.quantized.LinearPackedParamsBase"));
+  packed->setParameter("weight", half);
+  if (*bias)
+    packed->setParameter("bias", *bias);
   return RuntimeValue::ofPacked(std::move(packed));
 }
 

@@ -1,9 +1,11 @@
 // Quantized linear layers, static and dynamic.
 #include "backends/native/QuantizedWeights.h"
 #include "backends/observe/ChooseQuantizationParams.h"
+#include "backends/reference/FloatLinear.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/gemm/Gemm.h"
 #include "kernels/histogram/Histogram.h"
+#include "kernels/quantize/HalfFloat.h"
 #include "kernels/quantize/Quantize.h"
 
 #include <vector>
@@ -85,11 +87,49 @@ llvm::Expected<RuntimeValue> emitQuantizedLinear(BindContext &context, bool relu
   return RuntimeValue(dst);
 }
 
+/// The weight and bias of a dynamic linear, where its weight is float16; null tensors otherwise.
+struct HalfWeights {
+  Tensor weight, bias;
+};
+llvm::Expected<HalfWeights> getHalfWeights(BindContext &context) {
+  HalfWeights half;
+  if (context.has("packed")) {
+    llvm::Expected<std::shared_ptr<const Module>> packed = context.getPacked("packed");
+    if (!packed)
+      return packed.takeError();
+    const Tensor *weight = (*packed)->findTensor("weight"), *bias = (*packed)->findTensor("bias");
+    if (weight && weight->getDType() == DType::Float16)
+      half = {*weight, bias ? *bias : Tensor()};
+    return half;
+  }
+  llvm::Expected<Tensor> weight = context.getConstant("weight");
+  if (!weight)
+    return weight.takeError();
+  if (weight->getDType() != DType::Float16)
+    return half;
+  llvm::Expected<Tensor> bias = context.getOptionalConstant("bias");
+  if (!bias)
+    return bias.takeError();
+  return HalfWeights{*weight, *bias};
+}
+
+Tensor toFloat(const Tensor &half) {
+  return Tensor::build(DType::Float32, half.getSizes(), [&](MutableBytes bytes) {
+    kernels::convertF16ToF32(reinterpret_cast<const uint16_t *>(half.getBytes()), reinterpret_cast<float *>(bytes.data()),
+                             half.getNumElements());
+  });
+}
+
 /// Dynamic: the whole input's range gives its parameters, the result is float (operators 11.1).
 llvm::Expected<RuntimeValue> emitDynamicLinear(BindContext &context, bool relu) {
   llvm::Expected<View> input = getFloatTensor(context, "input");
   if (!input)
     return input.takeError();
+  llvm::Expected<HalfWeights> half = getHalfWeights(context);
+  if (!half)
+    return half.takeError();
+  if (half->weight)
+    return emitFloatLinear(context, *input, toFloat(half->weight), half->bias, relu); // operators 11.2
   llvm::Expected<QuantizedWeights> weights = getQuantizedWeights(context);
   if (!weights)
     return weights.takeError();

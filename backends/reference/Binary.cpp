@@ -1,5 +1,6 @@
 // Float arithmetic of two operands with broadcasting; either may be a number.
 #include "kernels/elementwise/Binary.h"
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 
@@ -18,14 +19,70 @@ void runRow(const void *a, int aStep, const void *b, int bStep, void *dst, int64
              row.params);
 }
 
-/// A float tensor, or a number as a tensor of rank 0.
+/// A tensor, converted to float32, or a number as a tensor of rank 0.
 llvm::Expected<View> getOperand(BindContext &context, llvm::StringRef slot) {
   if (std::optional<double> number = context.getScalar(slot))
     return viewConstant(Tensor::of<float>(DType::Float32, {}, {static_cast<float>(*number)}));
-  return getFloatTensor(context, slot);
+  llvm::Expected<View> view = context.getTensor(slot);
+  if (!view)
+    return view.takeError();
+  llvm::Expected<DType> dtype = getComputeDType(context, *view);
+  if (!dtype)
+    return dtype.takeError();
+  return castTo(context, *view, DType::Float32);
+}
+
+kernels::PointwiseKind getPlainKind(kernels::BinaryKind kind) {
+  switch (kind) {
+  case kernels::BinaryKind::Add:
+    return kernels::PointwiseKind::Add;
+  case kernels::BinaryKind::Sub:
+    return kernels::PointwiseKind::Sub;
+  case kernels::BinaryKind::Mul:
+    return kernels::PointwiseKind::Mul;
+  case kernels::BinaryKind::Minimum:
+    return kernels::PointwiseKind::Minimum;
+  case kernels::BinaryKind::Maximum:
+    return kernels::PointwiseKind::Maximum;
+  case kernels::BinaryKind::Div:
+    return kernels::PointwiseKind::TruncDiv;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+/// Integers and bools, computed in int64.
+llvm::Expected<RuntimeValue> bindIntegers(BindContext &context, kernels::BinaryKind kind, bool swap,
+                                          const TensorType &type) {
+  std::vector<View> operands;
+  for (llvm::StringRef slot : {swap ? "other" : "input", swap ? "input" : "other"}) {
+    llvm::Expected<View> view = getTensorOrNumber(context, slot);
+    if (!view)
+      return view.takeError();
+    llvm::Expected<View> wide = castTo(context, *view, DType::Int64);
+    if (!wide)
+      return wide.takeError();
+    operands.push_back(*wide);
+  }
+  kernels::PointwiseParams params;
+  if (context.getCall().find("alpha")) {
+    llvm::Expected<double> alpha = context.attrs().getNumber("alpha");
+    if (!alpha)
+      return alpha.takeError();
+    params.alpha = *alpha;
+  }
+  View result = emitPointwise(context, getPlainKind(kind), operands, type.getSizes(), params);
+  llvm::Expected<View> narrow = castTo(context, result, type.dtype);
+  if (!narrow)
+    return narrow.takeError();
+  return RuntimeValue(*narrow);
 }
 
 llvm::Expected<RuntimeValue> bindBinary(BindContext &context, kernels::BinaryKind kind, bool swap = false) {
+  llvm::Expected<TensorType> resultType = context.getResultTensor();
+  if (!resultType)
+    return resultType.takeError();
+  if (!isFloat(resultType->dtype))
+    return bindIntegers(context, kind, swap, *resultType);
   llvm::Expected<View> first = getOperand(context, "input");
   if (!first)
     return first.takeError();
@@ -39,12 +96,9 @@ llvm::Expected<RuntimeValue> bindBinary(BindContext &context, kernels::BinaryKin
       return alpha.takeError();
     row.params.alpha = static_cast<float>(*alpha);
   }
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (type->dtype != DType::Float32)
-    return context.fail("computes float32 only, but its result is {0}", toString(*type));
-  ClampRange clamp = context.absorbClamp();
+  TensorType floatType = *resultType, *type = &floatType;
+  floatType.dtype = DType::Float32;
+  ClampRange clamp = resultType->dtype == DType::Float32 ? context.absorbClamp() : ClampRange();
   row.params.lo = clamp.lo;
   row.params.hi = clamp.hi;
   View a = swap ? *second : *first, b = swap ? *first : *second;
@@ -64,7 +118,10 @@ llvm::Expected<RuntimeValue> bindBinary(BindContext &context, kernels::BinaryKin
         });
       },
       traits);
-  return RuntimeValue(dst);
+  llvm::Expected<View> result = castTo(context, dst, resultType->dtype);
+  if (!result)
+    return result.takeError();
+  return RuntimeValue(*result);
 }
 
 } // namespace
@@ -84,7 +141,7 @@ llvm::Expected<RuntimeValue> bindMinimum(BindContext &context) {
 
 llvm::Expected<RuntimeValue> bindDiv(BindContext &context) {
   if (context.has("rounding_mode"))
-    return context.fail("rounding_mode is not supported, only true division is");
+    return bindPlainDiv(context);
   return bindBinary(context, kernels::BinaryKind::Div);
 }
 

@@ -77,18 +77,4 @@ llvm::Expected<RuntimeValue> bindStack(BindContext &context) {
   return emitCat(context, *parts, *type, *dim);
 }
 
-/// `to` and its relatives: the same dtype is the same tensor; float16 and float32 are converted.
-llvm::Expected<RuntimeValue> bindTo(BindContext &context) {
-  llvm::Expected<View> input = context.getTensor("input");
-  if (!input)
-    return input.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (type->dtype == input->getDType())
-    return RuntimeValue(*input);
-  return context.fail("conversion from {0} to {1} is not supported", getDTypeInfo(input->getDType()).text,
-                      getDTypeInfo(type->dtype).text);
-}
-
 } // namespace qfx::runtime

@@ -7,8 +7,9 @@
 namespace qfx::runtime {
 
 /// input [..., K] x weight f32 [N, K]^T + bias f32 [N] (null tensor: none); takes in a clamp that follows.
+/// \param relu  the operator ends in a relu of its own.
 llvm::Expected<RuntimeValue> emitFloatLinear(BindContext &context, const View &input, const Tensor &weight,
-                                             const Tensor &bias);
+                                             const Tensor &bias, bool relu = false);
 
 } // namespace qfx::runtime
 

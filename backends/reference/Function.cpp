@@ -1,4 +1,5 @@
 // Elementwise functions of one tensor: parameters from the call, and the float form.
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/ClampRules.h"
 #include "backends/runtime/Kernels.h"
@@ -82,18 +83,39 @@ std::optional<ClampRange> getClampRange(const Node &user, const Node *input, con
   return ClampRange{function->params.a, function->params.b};
 }
 
+/// Is a bound of clamp a tensor?
+static bool hasTensorBound(BindContext &context) {
+  for (llvm::StringRef slot : {"min", "max"})
+    if (context.getCall().find(slot) && context.getValue(slot).isTensor())
+      return true;
+  return false;
+}
+
+/// float16 and bfloat16 are computed in float32 and rounded; functions whose result keeps an integer dtype are computed in int64.
 llvm::Expected<RuntimeValue> bindFloatFunction(BindContext &context) {
-  llvm::Expected<View> input = getFloatTensor(context, "input");
+  llvm::Expected<View> given = context.getTensor("input");
+  if (!given)
+    return given.takeError();
+  llvm::Expected<TensorType> resultType = context.getResultTensor();
+  if (!resultType)
+    return resultType.takeError();
+  if (!isFloat(resultType->dtype))
+    return bindIntegerFunction(context);
+  if (context.getOp().kind == OpKind::Clamp && hasTensorBound(context))
+    return bindPlainClamp(context);
+  llvm::Expected<DType> dtype = getComputeDType(context, *given);
+  if (!dtype)
+    return dtype.takeError();
+  llvm::Expected<View> input = castTo(context, *given, DType::Float32);
   if (!input)
     return input.takeError();
   llvm::Expected<BoundFunction> function = bindFunction(context, *findFunctionRow(context.getOp().kind));
   if (!function)
     return function.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
+  TensorType type = *resultType;
+  type.dtype = DType::Float32;
   View src = context.toDense(*input);
-  View dst = context.allocate(*type, src.strides);
+  View dst = context.allocate(type, src.strides);
   kernels::UnaryFn kernel = kernels::selectUnary(function->kind);
   kernels::UnaryParams params = function->params;
   int64_t n = src.getNumElements();
@@ -107,7 +129,10 @@ llvm::Expected<RuntimeValue> bindFloatFunction(BindContext &context) {
         });
       },
       traits);
-  return RuntimeValue(dst);
+  llvm::Expected<View> result = castTo(context, dst, resultType->dtype);
+  if (!result)
+    return result.takeError();
+  return RuntimeValue(*result);
 }
 
 } // namespace qfx::runtime

@@ -8,7 +8,7 @@
 namespace qfx::runtime {
 
 llvm::Expected<RuntimeValue> emitFloatLinear(BindContext &context, const View &input, const Tensor &weight,
-                                             const Tensor &bias) {
+                                             const Tensor &bias, bool relu) {
   llvm::Expected<TensorType> type = context.getResultTensor();
   if (!type)
     return type.takeError();
@@ -21,6 +21,8 @@ llvm::Expected<RuntimeValue> emitFloatLinear(BindContext &context, const View &i
   if (src.sizes.empty() || src.sizes.back() != k)
     return context.fail("the input's last dimension must be {0}, got {1}", k, toString(input.type));
   ClampRange clamp = context.absorbClamp();
+  if (relu)
+    clamp = {std::max(clamp.lo, 0.0f), std::max(clamp.hi, 0.0f)};
   View dst = context.allocate(*type, StorageOrder::RowMajor);
   int64_t rows = k ? src.getNumElements() / k : dst.getNumElements() / std::max<int64_t>(n, 1);
   context.emit({&src}, {&dst}, [src, dst, product, rows, clamp](RunContext &run) {

@@ -1,4 +1,5 @@
 // Float matrix product with PyTorch's rules for vectors and batches.
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/sgemm/Sgemm.h"
@@ -16,21 +17,9 @@ struct MatmulPlan {
 
 } // namespace
 
-llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
-  llvm::Expected<View> first = getFloatTensor(context, "input");
-  if (!first)
-    return first.takeError();
-  llvm::Expected<View> second = getFloatTensor(context, context.getCall().find("other") ? "other" : "mat2");
-  if (!second)
-    return second.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  View a = first->getRank() == 1 ? unsqueezed(*first, 0) : *first;
-  View b = second->getRank() == 1 ? unsqueezed(*second, 1) : *second;
-  a = context.toOrder(a, StorageOrder::RowMajor);
-  if (b.getRank() > 2)
-    b = context.toOrder(b, StorageOrder::RowMajor);
+View emitMatmul(BindContext &context, const View &first, const View &second, const TensorType &type) {
+  View a = context.toOrder(first, StorageOrder::RowMajor);
+  View b = second; // any strides will do
   MatmulPlan plan;
   size_t ra = a.getRank(), rb = b.getRank();
   plan.m = a.sizes[ra - 2];
@@ -60,7 +49,7 @@ llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
       (view == &a ? plan.aOffsets : plan.bOffsets).push_back(offset);
     }
   }
-  View dst = context.allocate(*type, StorageOrder::RowMajor);
+  View dst = context.allocate(type, StorageOrder::RowMajor);
   const kernels::SgemmKernel &kernel = kernels::selectSgemm();
   StepTraits traits;
   traits.scratchBytes = kernels::getSgemmScratchSize(kernel, plan.k) * static_cast<int64_t>(sizeof(float));
@@ -90,7 +79,30 @@ llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
         });
       },
       traits);
-  return RuntimeValue(dst);
+  return dst;
+}
+
+llvm::Expected<RuntimeValue> bindMatmul(BindContext &context) {
+  llvm::Expected<View> first = getFloatTensor(context, "input");
+  if (!first)
+    return first.takeError();
+  llvm::Expected<View> second = getFloatTensor(context, context.getCall().find("other") ? "other" : "mat2");
+  if (!second)
+    return second.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  View a = first->getRank() == 1 ? unsqueezed(*first, 0) : *first;
+  View b = second->getRank() == 1 ? unsqueezed(*second, 1) : *second;
+  // Vectors get a temporary axis, which the result does not have.
+  Sizes sizes;
+  for (int64_t size : type->getSizes())
+    sizes.push_back(size);
+  if (second->getRank() == 1)
+    sizes.push_back(1);
+  if (first->getRank() == 1)
+    sizes.insert(sizes.end() - 1, 1);
+  return RuntimeValue(reshaped(context, emitMatmul(context, a, b, withSizes(a, sizes)), type->getSizes()));
 }
 
 } // namespace qfx::runtime

@@ -169,7 +169,7 @@ void emitAverageByType(BindContext &context, const Pooling &pooling) {
 llvm::Expected<RuntimeValue> bindMaxPool(BindContext &context) {
   const BoundSlot *indices = context.getCall().find("return_indices");
   if (indices && indices->arg.isBool() && indices->arg.getBool())
-    return context.fail("return_indices=True is not supported");
+    return bindIndexedMaxPool(context);
   llvm::Expected<Pooling> pooling = startPooling(context);
   if (!pooling)
     return pooling.takeError();

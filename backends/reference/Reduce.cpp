@@ -1,6 +1,7 @@
 // Float means and sums over any dimensions.
 #include "backends/reference/Reduce.h"
 
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/reduce/Reduce.h"
@@ -67,14 +68,22 @@ llvm::Expected<ReductionView> arrangeReduction(BindContext &context, const View 
 }
 
 llvm::Expected<RuntimeValue> bindMean(BindContext &context) {
-  llvm::Expected<View> input = getFloatTensor(context, "input");
+  llvm::Expected<TensorType> resultType = context.getResultTensor();
+  if (!resultType)
+    return resultType.takeError();
+  if (!isFloat(resultType->dtype))
+    return bindIntegerSum(context);
+  llvm::Expected<View> given = context.getTensor("input");
+  if (!given)
+    return given.takeError();
+  llvm::Expected<DType> dtype = getComputeDType(context, *given);
+  if (!dtype)
+    return dtype.takeError();
+  llvm::Expected<View> input = castTo(context, *given, DType::Float32);
   if (!input)
     return input.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (type->dtype != DType::Float32)
-    return context.fail("computes float32 only, but its result is {0}", toString(*type));
+  TensorType floatType = *resultType, *type = &floatType;
+  floatType.dtype = DType::Float32;
   llvm::Expected<ReductionView> reduction = arrangeReduction(context, *input);
   if (!reduction)
     return reduction.takeError();
@@ -88,19 +97,19 @@ llvm::Expected<RuntimeValue> bindMean(BindContext &context) {
       kernels::reduceMiddle(kernels, src.getData<float>(), dst.getData<float>(), reduced, inner, isMean, begin, end);
     });
   });
-  return RuntimeValue(dst);
+  llvm::Expected<View> result = castTo(context, dst, resultType->dtype);
+  if (!result)
+    return result.takeError();
+  return RuntimeValue(*result);
 }
 
-llvm::Expected<RuntimeValue> bindSoftmax(BindContext &context) {
-  llvm::Expected<View> input = getFloatTensor(context, "input");
-  if (!input)
-    return input.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (type->dtype != DType::Float32)
-    return context.fail("computes float32 only, but its result is {0}", toString(*type));
-  int64_t rank = static_cast<int64_t>(input->getRank());
+llvm::Expected<RuntimeValue> emitSoftmax(BindContext &context, const View &input, bool isLog) {
+  llvm::Expected<TensorType> resultType = context.getResultTensor();
+  if (!resultType)
+    return resultType.takeError();
+  TensorType type = *resultType;
+  type.dtype = DType::Float32;
+  int64_t rank = static_cast<int64_t>(input.getRank());
   int64_t dim = rank == 0 || rank == 1 || rank == 3 ? 0 : 1; // PyTorch's rule for dim=None
   if (context.attrs().hasValue("dim")) {
     llvm::Expected<int64_t> given = context.attrs().getInt("dim");
@@ -108,13 +117,12 @@ llvm::Expected<RuntimeValue> bindSoftmax(BindContext &context) {
       return given.takeError();
     dim = *given < 0 ? *given + rank : *given;
   }
-  View src = context.toOrder(*input, StorageOrder::RowMajor);
-  View dst = context.allocate(*type, StorageOrder::RowMajor);
+  View src = context.toOrder(input, StorageOrder::RowMajor);
+  View dst = context.allocate(type, StorageOrder::RowMajor);
   int64_t outer = 1, n = 1, inner = 1;
   for (int64_t i = 0; i < rank; ++i)
     (i < dim ? outer : i == dim ? n : inner) *= src.sizes[static_cast<size_t>(i)];
   const kernels::ReduceKernels &kernels = kernels::selectReduce();
-  bool isLog = context.getOp().kind == OpKind::LogSoftmax;
   StepTraits traits;
   traits.scratchBytes = inner == 1 ? 0 : n * static_cast<int64_t>(sizeof(float));
   int64_t grain = kElementGrain / std::max<int64_t>(1, n * inner) + 1;
@@ -127,7 +135,23 @@ llvm::Expected<RuntimeValue> bindSoftmax(BindContext &context) {
         });
       },
       traits);
-  return RuntimeValue(dst);
+  llvm::Expected<View> result = castTo(context, dst, resultType->dtype);
+  if (!result)
+    return result.takeError();
+  return RuntimeValue(*result);
+}
+
+llvm::Expected<RuntimeValue> bindSoftmax(BindContext &context) {
+  llvm::Expected<View> given = context.getTensor("input");
+  if (!given)
+    return given.takeError();
+  llvm::Expected<DType> dtype = getComputeDType(context, *given);
+  if (!dtype)
+    return dtype.takeError();
+  llvm::Expected<View> input = castTo(context, *given, DType::Float32);
+  if (!input)
+    return input.takeError();
+  return emitSoftmax(context, *input, context.getOp().kind == OpKind::LogSoftmax);
 }
 
 } // namespace qfx::runtime

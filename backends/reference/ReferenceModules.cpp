@@ -49,6 +49,15 @@ llvm::Expected<Tensor> getReferenceWeight(BindContext &context, llvm::StringRef 
   return **cached;
 }
 
+llvm::Expected<View> getWeightOperand(BindContext &context) {
+  if (!context.getCall().find("weight_qscheme"))
+    return getFloatTensor(context, "weight");
+  llvm::Expected<Tensor> weight = getReferenceWeight(context, "weight");
+  if (!weight)
+    return weight.takeError();
+  return viewConstant(*weight);
+}
+
 llvm::Expected<RuntimeValue> bindReferenceLinear(BindContext &context) {
   llvm::Expected<View> stored = context.getTensor("weight");
   if (!stored)

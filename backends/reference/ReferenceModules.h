@@ -10,6 +10,9 @@ namespace qfx::runtime {
 /// made once.
 llvm::Expected<Tensor> getReferenceWeight(BindContext &context, llvm::StringRef name);
 
+/// The operand `weight`: of a reference module what its quantized weight stands for, else the tensor itself.
+llvm::Expected<View> getWeightOperand(BindContext &context);
+
 } // namespace qfx::runtime
 
 #endif // BACKENDS_REFERENCE_REFERENCEMODULES_H

@@ -12,9 +12,21 @@ static constexpr size_t kNumOps = 0
 
 namespace {
 
+const PointwiseRow kPointwiseRows[] = {
+#define QFX_POINTWISE_KERNEL(Op, Kind, slots) {OpKind::Op, kernels::PointwiseKind::Kind, slots},
+#include "backends/runtime/Kernels.def"
+};
+
+const RowwiseRow kRowwiseRows[] = {
+#define QFX_ROWWISE_KERNEL(Op, Kind) {OpKind::Op, kernels::RowwiseKind::Kind},
+#include "backends/runtime/Kernels.def"
+};
+
 struct KernelTable {
   std::array<BindFunction, kNumOps> byForm[2] = {};
   std::array<const FunctionRow *, kNumOps> functions = {};
+  std::array<const PointwiseRow *, kNumOps> pointwise = {};
+  std::array<const RowwiseRow *, kNumOps> rowwise = {};
 };
 
 const FunctionRow kFunctionRows[] = {
@@ -30,6 +42,14 @@ const KernelTable &getTable() {
       made.functions[op] = &row;
       made.byForm[0][op] = getOpInfo(row.op).has(Traits::Quantized) ? nullptr : bindFloatFunction;
       made.byForm[1][op] = row.codeRule == CodeRule::None ? nullptr : bindCodeFunction;
+    }
+    for (const PointwiseRow &row : kPointwiseRows) {
+      made.pointwise[static_cast<size_t>(row.op)] = &row;
+      made.byForm[0][static_cast<size_t>(row.op)] = bindPointwise;
+    }
+    for (const RowwiseRow &row : kRowwiseRows) {
+      made.rowwise[static_cast<size_t>(row.op)] = &row;
+      made.byForm[0][static_cast<size_t>(row.op)] = bindRowwise;
     }
 #define QFX_KERNEL(Op, Form, bind)                                                                                     \
   made.byForm[static_cast<size_t>(KernelForm::Form)][static_cast<size_t>(OpKind::Op)] = bind;
@@ -48,5 +68,9 @@ BindFunction findKernel(OpKind kind, KernelForm form) {
 bool hasKernel(OpKind kind) { return findKernel(kind, KernelForm::Float) || findKernel(kind, KernelForm::Quantized); }
 
 const FunctionRow *findFunctionRow(OpKind op) { return getTable().functions[static_cast<size_t>(op)]; }
+
+const PointwiseRow *findPointwiseRow(OpKind op) { return getTable().pointwise[static_cast<size_t>(op)]; }
+
+const RowwiseRow *findRowwiseRow(OpKind op) { return getTable().rowwise[static_cast<size_t>(op)]; }
 
 } // namespace qfx::runtime

@@ -4,6 +4,8 @@
 
 #include "backends/runtime/BindContext.h"
 #include "kernels/elementwise/Unary.h"
+#include "kernels/pointwise/Pointwise.h"
+#include "kernels/rowwise/Rowwise.h"
 
 namespace qfx::runtime {
 
@@ -21,6 +23,23 @@ struct FunctionRow {
 /// Null if the operator is no such function.
 const FunctionRow *findFunctionRow(OpKind op);
 
+/// One QFX_POINTWISE_KERNEL row: a plain function and the slots of its operands, in its order.
+struct PointwiseRow {
+  OpKind op;
+  kernels::PointwiseKind kind;
+  llvm::StringRef slots;
+};
+
+/// One QFX_ROWWISE_KERNEL row.
+struct RowwiseRow {
+  OpKind op;
+  kernels::RowwiseKind kind;
+};
+
+/// Null if the operator has no such row.
+const PointwiseRow *findPointwiseRow(OpKind op);
+const RowwiseRow *findRowwiseRow(OpKind op);
+
 /// A function with its numbers filled in from a call.
 struct BoundFunction {
   kernels::UnaryKind kind;
@@ -32,6 +51,11 @@ llvm::Expected<BoundFunction> bindFunction(BindContext &context, const FunctionR
 #include "backends/runtime/Kernels.def"
 
 llvm::Expected<RuntimeValue> bindFloatFunction(BindContext &context);
+llvm::Expected<RuntimeValue> bindIntegerFunction(BindContext &context);
+llvm::Expected<RuntimeValue> bindPointwise(BindContext &context);
+llvm::Expected<RuntimeValue> bindPlainDiv(BindContext &context);
+llvm::Expected<RuntimeValue> bindPlainClamp(BindContext &context);
+llvm::Expected<RuntimeValue> bindRowwise(BindContext &context);
 llvm::Expected<RuntimeValue> bindCodeFunction(BindContext &context);
 
 } // namespace qfx::runtime

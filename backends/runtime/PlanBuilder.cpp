@@ -273,6 +273,8 @@ llvm::Error PlanBuilder::bindOutput(const Node &node) {
 llvm::Error PlanBuilder::bindNode(const Node &node) {
   if (!isInline)
     current = &node;
+  if (llvm::any_of(node.getInputs(), [&](const Node *input) { return planOnly.count(input); }))
+    planOnly.insert(&node);
   auto constant = cache.constants.find(&node);
   if (constant != cache.constants.end()) {
     values[&node] = constant->second;
@@ -291,7 +293,8 @@ llvm::Error PlanBuilder::bindNode(const Node &node) {
   if (failure)
     return std::move(failure);
   setTypes(*value, type);
-  if ((node.is(Opcode::CallFunction) || node.is(Opcode::CallMethod)) && value->isTensor() && value->isConstant())
+  if ((node.is(Opcode::CallFunction) || node.is(Opcode::CallMethod)) && value->isTensor() && value->isConstant() &&
+      !planOnly.count(&node))
     cache.constants[&node] = *value;
   values[&node] = std::move(*value);
   return llvm::Error::success();
@@ -324,6 +327,7 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindInline(const Graph &graph, llvm::A
     if (node.is(Opcode::Placeholder)) {
       types[&node] = getValueType(inputs[numInputs]);
       values[&node] = inputs[numInputs++];
+      planOnly.insert(&node);
       continue;
     }
     if (node.is(Opcode::Output))
@@ -384,6 +388,7 @@ llvm::Expected<std::unique_ptr<Plan>> PlanBuilder::build(llvm::ArrayRef<TensorTy
       plan->buffers.push_back(input.buffer);
       plan->inputs.push_back(input);
       values[&node] = input;
+      planOnly.insert(&node);
     } else if (node.is(Opcode::Output)) {
       if (llvm::Error err = bindOutput(node))
         return err;

@@ -90,6 +90,7 @@ private:
   TypeMap types;
   llvm::DenseMap<const Node *, RuntimeValue> values;
   llvm::DenseSet<const Node *> absorbed; ///< nodes whose value is their input's
+  llvm::DenseSet<const Node *> planOnly; ///< nodes that hang on an input, be it on its sizes only: their constants are this plan's
   std::vector<InPlaceHint> hints;
   llvm::Error failure = llvm::Error::success(); ///< of a step run while building
 };

@@ -224,6 +224,25 @@ graph(%x : f32[N, 3]) {
   CHECK(program->getPackedBytes() == packed);
 }
 
+TEST_CASE("constants that hang on an input's sizes belong to their plan", "[runtime][plan]") {
+  GraphModule model = parse(R"(qfx 1
+graph(%x : f32[N, 3]) {
+  %n = call_method[size](%x, 0)
+  %steps = call_function[torch.arange](%n)
+  %count = call_function[torch.full]([1], %n)
+  %sum = call_function[torch.add](%steps, %count)
+  return %sum
+}
+)");
+  std::unique_ptr<Program> program = compile(model);
+  for (int64_t n : {2, 5, 2}) {
+    std::vector<NamedValue> outputs = run(*program, {{"x", fill({n, 3})}});
+    REQUIRE(outputs[0].value.tensor.getSizes() == llvm::ArrayRef<int64_t>({n}));
+    for (int64_t i = 0; i < n; ++i)
+      CHECK(outputs[0].value.tensor.getElementAsDouble(i) == static_cast<double>(i + n));
+  }
+}
+
 TEST_CASE("profiles name each node", "[runtime][profile]") {
   GraphModule model = parse(kNet);
   std::unique_ptr<Program> program = compile(model);
