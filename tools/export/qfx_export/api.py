@@ -34,6 +34,7 @@ def export(
     calibration: Optional[Iterable[Batch]] = None,
     *,
     dynamic_batch: bool = True,
+    dynamic_dims: Optional[Mapping[str, Mapping[int, str]]] = None,
     trace: str = "auto",
     concrete_args: Optional[Dict[str, Any]] = None,
     leaf_names: Iterable[str] = (),
@@ -50,6 +51,8 @@ def export(
     calibration     batches of the same forms.
     dynamic_batch   prints dimension 0 of the inputs as N, if the model runs with another batch too (a warning when it
                     does not, and fixed sizes).
+    dynamic_dims    further symbolic sizes by input and dimension, {"input_ids": {1: "S"}}; with torch.export the graph keeps
+                    them symbolic.
     trace           'fx', 'export' (torch.export, ATen operators) or 'auto': fx, and export where fx cannot follow or
                     meets a function outside the library.
     concrete_args, leaf_names, leaf_classes   as in torch.fx.Tracer and as further leaves (fx only); a leaf of the
@@ -65,13 +68,13 @@ def export(
 
     def written_by(how: str) -> Tuple[torch.fx.GraphModule, Written]:
         graph_module, scopes, symbolic = _graph_of(
-            model, example_inputs, how, dynamic_batch, concrete_args, leaf_names, leaf_classes)
+            model, example_inputs, how, dynamic_batch, concrete_args, leaf_names, leaf_classes, dynamic_dims or {})
         values = match_placeholders(graph_module.graph, example_inputs, "example_inputs")
         batch_size = _batch_size(example_inputs)
         if dynamic_batch and symbolic is None:
             symbolic = _runs_with_another_batch(graph_module, values, batch_size)
         writer = ModelWriter(graph_module, scopes, values, batch_size if dynamic_batch and symbolic else None, model,
-                             leaf_names, leaf_classes)
+                             leaf_names, leaf_classes, dynamic_dims=dynamic_dims or {})
         return graph_module, writer.write(os.path.basename(weights_path))
 
     try:
@@ -93,7 +96,7 @@ def export(
         calibration_path if calibration is not None else None, graph_module)
 
 
-def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_names, leaf_classes):
+def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_names, leaf_classes, dynamic_dims):
     """(graph module, scopes, whether the batch is symbolic or None where that is still to be tried)."""
     if isinstance(model, torch.fx.GraphModule) and how != "export":
         return model, _recorded_scopes(model), None
@@ -110,7 +113,8 @@ def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_nam
                 raise ExportError(failure + "; trace='export' may follow it") from error
     args, kwargs = as_call(example_inputs)
     try:
-        graph_module, symbolic = export_aten(model, args, kwargs, dynamic_batch, _batch_size(example_inputs))
+        graph_module, symbolic = export_aten(
+            model, args, kwargs, dynamic_batch, _batch_size(example_inputs), dynamic_dims)
     except ExportError as error:
         raise ExportError("%s; %s" % (failure, error) if failure else str(error)) from error
     return graph_module, {}, symbolic

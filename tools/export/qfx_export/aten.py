@@ -1,8 +1,9 @@
 """Models that symbolic tracing cannot follow: torch.export's program as a graph of ATen operators."""
 from __future__ import annotations
 
+import inspect
 import operator
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Dict, Mapping, Sequence, Tuple
 
 import torch
 import torch.fx
@@ -12,14 +13,16 @@ from .errors import ExportError
 from .functional import make_functional
 
 
-def _dynamic_shapes(value: Any, batch: Any, batch_size: int) -> Any:
-    """The dynamic_shapes tree of one argument: dimension 0 of every tensor that has the batch's size."""
+def _dynamic_shapes(value: Any, batch: Any, batch_size: int, more: Dict[int, Any]) -> Any:
+    """The dynamic_shapes tree of one argument: dimension 0 of every tensor that has the batch's size, and `more` dimensions."""
     if isinstance(value, torch.Tensor):
-        return {0: batch} if value.dim() and value.shape[0] == batch_size else None
+        dims = {0: batch} if batch is not None and value.dim() and value.shape[0] == batch_size else {}
+        dims.update(more)
+        return dims or None
     if isinstance(value, (list, tuple)):
-        return type(value)(_dynamic_shapes(v, batch, batch_size) for v in value)
+        return type(value)(_dynamic_shapes(v, batch, batch_size, more) for v in value)
     if isinstance(value, dict):
-        return {k: _dynamic_shapes(v, batch, batch_size) for k, v in value.items()}
+        return {k: _dynamic_shapes(v, batch, batch_size, more) for k, v in value.items()}
     return None
 
 
@@ -34,9 +37,11 @@ def _doubled(value: Any, batch_size: int) -> Any:
 
 
 def export_aten(
-    model: torch.nn.Module, args: Sequence[Any], kwargs: Dict[str, Any], dynamic_batch: bool, batch_size: int
+    model: torch.nn.Module, args: Sequence[Any], kwargs: Dict[str, Any], dynamic_batch: bool, batch_size: int,
+    dynamic_dims: Mapping[str, Mapping[int, str]] = {},
 ) -> Tuple[torch.fx.GraphModule, bool]:
-    """Runs torch.export without decompositions and returns (graph module, whether the batch is symbolic).
+    """Runs torch.export without decompositions and returns (graph module, whether the batch is symbolic). `dynamic_dims` names further
+    symbolic sizes by parameter of forward and dimension.
 
     Placeholders come first; parameters, buffers and lifted constants are get_attr nodes, functions ATen overloads, in-place ones made functional.
     Inputs stand flat in the order of the pytree, the output has its original nesting.
@@ -45,19 +50,33 @@ def export_aten(
         raise ExportError("trace='export' needs torch.export, which PyTorch %s lacks" % torch.__version__)
     args, kwargs = tuple(args), dict(kwargs)
     program, symbolic, reason = None, False, None
-    if dynamic_batch:
+    if dynamic_batch or dynamic_dims:
         try:
-            batch = torch.export.Dim("N", min=1)
-            shapes = (_dynamic_shapes(args, batch, batch_size), _dynamic_shapes(kwargs, batch, batch_size))
-            small = batch_size == 1
+            batch = torch.export.Dim("N", min=1) if dynamic_batch else None
+            # DYNAMIC lets torch.export find the range (a table of positions bounds a sequence) and refuses a fixed size.
+            symbols = {name: torch.export.Dim.DYNAMIC for dims in dynamic_dims.values() for name in dims.values()}
+            bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+            unknown = set(dynamic_dims) - set(bound)
+            if unknown:
+                raise ExportError("dynamic_dims names '%s'; the model's inputs are %s" % ("', '".join(sorted(unknown)), ", ".join(bound)))
+            more = {name: {d: symbols[s] for d, s in dynamic_dims.get(name, {}).items()} for name in bound}
+            by_position = [more[name] for name in list(bound)[:len(args)]]
+            shapes = (tuple(_dynamic_shapes(v, batch, batch_size, m) for v, m in zip(args, by_position)),
+                      {k: _dynamic_shapes(v, batch, batch_size, more.get(k, {})) for k, v in kwargs.items()})
+            small = dynamic_batch and batch_size == 1
             program = torch.export.export(
                 model,
                 _doubled(args, batch_size) if small else args,
                 _doubled(kwargs, batch_size) if small else kwargs,
                 dynamic_shapes=_by_parameter(model, args, kwargs, *shapes),
             )
-            symbolic = True
+            symbolic = dynamic_batch
+        except ExportError:
+            raise
         except Exception as error:  # the model fixes its batch: fall back to the example's
+            if dynamic_dims:
+                raise ExportError("torch.export cannot keep %s symbolic: %s: %s" % (
+                    ", ".join(sorted(symbols)), type(error).__name__, str(error).splitlines()[0])) from error
             reason = error
     if program is None:
         try:
@@ -71,8 +90,6 @@ def export_aten(
 
 def _by_parameter(model, args, kwargs, arg_shapes, kwarg_shapes) -> Dict[str, Any]:
     """dynamic_shapes keyed by the parameters of forward; *args keeps a tuple of its own."""
-    import inspect
-
     bound = inspect.signature(model.forward).bind(*args, **kwargs)
     shapes = inspect.signature(model.forward).bind(*arg_shapes, **kwarg_shapes)
     result: Dict[str, Any] = {}
@@ -85,6 +102,12 @@ def _by_parameter(model, args, kwargs, arg_shapes, kwarg_shapes) -> Dict[str, An
     return result
 
 
+def _is_in_place(node: torch.fx.Node) -> bool:
+    """Does the node write to memory that others may read?"""
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
 def _plain_graph(program: "torch.export.ExportedProgram") -> torch.fx.GraphModule:
     """ep.module() without its guards and pytree code: plain placeholders and one output of the original nesting."""
     module = program.module()
@@ -92,6 +115,14 @@ def _plain_graph(program: "torch.export.ExportedProgram") -> torch.fx.GraphModul
     for node in list(graph.nodes):
         if node.op == "call_module" and "guard" in str(node.target):
             graph.erase_node(node)
+    for node in reversed(list(graph.nodes)):
+        if node.op == "call_function" and node.target is torch.ops.aten._assert_tensor_metadata.default:
+            graph.erase_node(node)  # a note of the exporter: inference knows the types
+    for node in graph.nodes:
+        for name in ("layout", "pin_memory"):  # one layout, plain memory
+            if node.op == "call_function" and node.kwargs.get(name) in (torch.strided, False, None):
+                node.kwargs = {key: value for key, value in node.kwargs.items() if key != name}
+    graph.eliminate_dead_code(lambda node: node.is_impure() or _is_in_place(node))
     for node in reversed(list(graph.nodes)):
         unused_size = node.op == "call_function" and not node.users and node.target in (
             torch.ops.aten.sym_size.int, operator.ge, operator.le, torch.ops.aten._assert_scalar.default,

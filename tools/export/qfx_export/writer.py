@@ -27,11 +27,13 @@ class ModelWriter:
     """Writes one graph module. `values` are example inputs by placeholder name, `batch_size` the size that dimension 0
     of an input must have to be printed as the symbol N (None: every size is fixed), `source` the model that was traced:
     a graph module has forgotten the classes of its inner levels. Modules of the user's classes that `leaf_names` and
-    `leaf_classes` kept as calls get a graph of their own, written by a writer with the `outer` one's lists."""
+    `leaf_classes` kept as calls get a graph of their own, written by a writer with the `outer` one's lists. `dynamic_dims` names
+    further symbolic sizes by input."""
 
     def __init__(self, model: torch.fx.GraphModule, scopes: Mapping[str, Scope], values: Mapping[str, Any],
                  batch_size: Optional[int], source: torch.nn.Module, leaf_names: Iterable[str] = (),
-                 leaf_classes: Iterable[type] = (), outer: Optional[ModelWriter] = None, prefix: str = ""):
+                 leaf_classes: Iterable[type] = (), outer: Optional[ModelWriter] = None, prefix: str = "",
+                 dynamic_dims: Mapping[str, Mapping[int, str]] = {}):
         self.model = model
         self.source = source
         self.scopes = scopes
@@ -40,6 +42,7 @@ class ModelWriter:
         self.leaf_names = tuple(leaf_names)
         self.leaf_classes = tuple(leaf_classes)
         self.prefix = prefix
+        self.dynamic_dims = dynamic_dims
         self.tensors: Dict[str, torch.Tensor] = outer.tensors if outer else {}
         self.metadata: Dict[str, str] = outer.metadata if outer else {}
         self.tensor_paths: Dict[Any, str] = outer.tensor_paths if outer else {}
@@ -241,7 +244,9 @@ class ModelWriter:
         if not isinstance(value, torch.Tensor):
             return ""
         symbolic = self.batch_size is not None and value.dim() and value.shape[0] == self.batch_size
-        return " : " + format_tensor_type(value, {0: "N"} if symbolic else None)
+        symbols = {0: "N"} if symbolic else {}
+        symbols.update(self.dynamic_dims.get(str(node.target), {}))
+        return " : " + format_tensor_type(value, symbols)
 
     def _statement(self, node: torch.fx.Node) -> str:
         where = "node '%s'" % node.name
