@@ -1,6 +1,7 @@
 // nn.MultiheadAttention in float: projections, scores, weights and their average.
 #include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
+#include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Module.h"
 #include "kernels/reduce/Reduce.h"
@@ -46,7 +47,7 @@ public:
     head.type = withSizes(head, head.sizes);
     tail.type = withSizes(tail, tail.sizes);
     context.copy(x, head);
-    context.copy(broadcasted(row, tail.sizes), tail);
+    copyBeside(x, broadcasted(row, tail.sizes), tail);
     return dst;
   }
   /// A mask of bools (true: excluded) or floats as numbers to add; `extra` more keys are never excluded.
@@ -66,7 +67,7 @@ public:
     tail.sizes.back() = extra;
     tail.offset += floats->sizes.back();
     context.copy(*floats, head);
-    context.copy(broadcasted(makeScalar(DType::Float32, 0), tail.sizes), tail);
+    copyBeside(*floats, broadcasted(makeScalar(DType::Float32, 0), tail.sizes), tail);
     return dst;
   }
   View softmaxRows(const View &scores) {
@@ -102,6 +103,12 @@ public:
   }
 
 private:
+  /// Copies into a part of the buffer that `other` is copied into: a step that reads constants alone would run once, when the plan is made,
+  /// and take the whole buffer for a constant.
+  void copyBeside(const View &other, const View &src, const View &dst) {
+    context.emit({&other, &src}, {&dst}, [src, dst](RunContext &run) { runCopy(run, src, dst); });
+  }
+
   BindContext &context;
   int64_t heads;
 };

@@ -87,6 +87,7 @@ TEST_CASE("dynamic, weight-only and half configs", "[qconfig][derived]") {
       "rows": { "input_dtype": "float32", "output_dtype": "float32", "weight_dtype": "quint4x2" },
       "half": { "input_dtype": "float16", "output_dtype": "float32", "weight_dtype": "float16", "is_dynamic": true } },
     "configs": [{ "pattern": "torch.nn.Linear", "dtype_configs": ["dyn", "half"] }, { "pattern": "torch.nn.Embedding", "dtype_configs": ["rows"] },
+                { "pattern": "torch.nn.GRUCell", "dtype_configs": ["dyn"] }, { "pattern": "torch.nn.RNNCell", "dtype_configs": ["dyn"] },
                 { "pattern": "torch.nn.LSTM", "dtype_configs": ["half"] }] })");
   CHECK(printActivation(mapping) == "PlaceholderObserver, dtype=quint8, quant_min=0, quant_max=255, is_dynamic=True)");
   CHECK(printWeight(mapping) == "PerChannelMinMaxObserver, dtype=qint8, qscheme=per_channel_symmetric)");

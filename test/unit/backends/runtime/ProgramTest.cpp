@@ -230,8 +230,8 @@ graph(%x : f32[N, 3]) {
   %n = call_method[size](%x, 0)
   %steps = call_function[torch.arange](%n)
   %count = call_function[torch.full]([1], %n)
-  %sum = call_function[torch.add](%steps, %count)
-  return %sum
+  %total = call_function[torch.add](%steps, %count)
+  return %total
 }
 )");
   std::unique_ptr<Program> program = compile(model);
