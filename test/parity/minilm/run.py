@@ -83,7 +83,7 @@ def main():
     torch.set_num_threads(options.threads)
     os.makedirs(options.work, exist_ok=True)
     at = lambda name: os.path.join(options.work, name)
-    tool = lambda name: os.path.join(options.build, "tools", name)
+    tool = lambda name: os.path.join(options.build, "bin", name)
     encoder = minilm.Encoder()
     with open(os.path.join(HERE, "sentences.txt"), encoding="utf-8") as file:
         sentences = file.read().splitlines()
