@@ -4,6 +4,7 @@
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/Module.h"
+#include "ir/OpKind.h"
 
 namespace qfx {
 

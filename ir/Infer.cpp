@@ -6,6 +6,7 @@
 #include "ir/InferDetail.h"
 #include "ir/Module.h"
 #include "ir/ModuleGraph.h"
+#include "ir/OpKind.h"
 #include "ir/Text.h"
 
 namespace qfx {

@@ -2,6 +2,7 @@
 #include "ir/Ops.h"
 
 #include "ir/Infer.h"
+#include "ir/OpKind.h"
 #include "ir/OpsDetail.h"
 #include "ir/Text.h"
 

@@ -18,10 +18,7 @@ class InferContext;
 class Module;
 class ValueType;
 
-enum class OpKind : uint16_t {
-#define QFX_OP(Kind, ...) Kind,
-#include "ir/Ops.def"
-};
+enum class OpKind : uint16_t; // enumerators: ir/OpKind.h
 
 /// Facts that passes and the runtime ask about an operator.
 enum class Traits : uint32_t {

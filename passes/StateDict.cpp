@@ -2,6 +2,7 @@
 #include "passes/StateDict.h"
 
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 

@@ -1,6 +1,7 @@
 // The tables of named observers and qconfigs, and observer classes by name.
 #include "backends/config/ObserverSpecDetail.h"
 #include "backends/observe/Observer.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 

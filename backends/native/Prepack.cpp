@@ -1,6 +1,7 @@
 // Prepack calls: weights and geometry gathered in a packed-weights module of their own.
 #include "backends/runtime/Kernels.h"
 #include "ir/Module.h"
+#include "ir/OpKind.h"
 #include "kernels/quantize/HalfFloat.h"
 
 #include <algorithm>

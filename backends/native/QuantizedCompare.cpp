@@ -1,6 +1,7 @@
 // Comparisons of quantized tensors with tensors and numbers: by their real values (operators 12).
 #include "backends/native/CodeSteps.h"
 #include "backends/runtime/Kernels.h"
+#include "ir/OpKind.h"
 
 namespace qfx::runtime {
 

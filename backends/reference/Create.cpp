@@ -1,6 +1,7 @@
 // Tensors made from numbers: constants of the plan.
 #include "backends/reference/Emit.h"
 #include "backends/runtime/Kernels.h"
+#include "ir/OpKind.h"
 
 namespace qfx::runtime {
 

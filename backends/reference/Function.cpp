@@ -4,6 +4,7 @@
 #include "backends/runtime/ClampRules.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/GraphModule.h"
+#include "ir/OpKind.h"
 
 #include <cmath>
 

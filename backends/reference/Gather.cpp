@@ -5,6 +5,7 @@
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,6 +1,7 @@
 // Elementwise operators without a SIMD row function, and integer forms of those that have one.
 #include "backends/reference/Emit.h"
 #include "backends/runtime/Kernels.h"
+#include "ir/OpKind.h"
 
 #include <cmath>
 #include <limits>

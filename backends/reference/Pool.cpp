@@ -2,6 +2,7 @@
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/pool/Pool.h"
+#include "ir/OpKind.h"
 
 namespace qfx::runtime {
 

@@ -3,6 +3,7 @@
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Einsum.h"
+#include "ir/OpKind.h"
 
 #include "llvm/ADT/STLExtras.h"
 

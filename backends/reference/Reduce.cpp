@@ -7,6 +7,7 @@
 #include "kernels/reduce/Reduce.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "ir/OpKind.h"
 
 namespace qfx::runtime {
 

@@ -3,6 +3,7 @@
 #include "backends/runtime/Kernels.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "ir/OpKind.h"
 
 #include <cmath>
 

@@ -3,6 +3,7 @@
 
 #include "backends/runtime/InlineGraphs.h"
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 
 namespace qfx::runtime {

@@ -2,6 +2,7 @@
 #include "backends/runtime/InlineGraphs.h"
 
 #include "ir/ModuleGraph.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 
 #include "llvm/ADT/DenseMap.h"

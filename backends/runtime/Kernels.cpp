@@ -1,6 +1,8 @@
 // Lookup in Kernels.def.
 #include "backends/runtime/Kernels.h"
 
+#include "ir/OpKind.h"
+
 #include <array>
 
 namespace qfx::runtime {

@@ -2,6 +2,7 @@
 #include "backends/runtime/OpDocs.h"
 
 #include "backends/runtime/Kernels.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 

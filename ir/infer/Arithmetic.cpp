@@ -1,5 +1,6 @@
 // Rules of arithmetic and comparison: tensors broadcast and promote, host numbers compute.
 #include "ir/InferDetail.h"
+#include "ir/OpKind.h"
 
 #include <cmath>
 

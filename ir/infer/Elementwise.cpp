@@ -1,5 +1,6 @@
 // Rules of elementwise operators on one tensor.
 #include "ir/InferDetail.h"
+#include "ir/OpKind.h"
 
 namespace qfx {
 

@@ -1,6 +1,8 @@
 // Rules of operators that take or place elements by index tensors.
 #include "ir/infer/ViewDetail.h"
 
+#include "ir/OpKind.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace qfx {

@@ -1,5 +1,6 @@
 // Rules of elementwise operators that give bools, work on bits, or take three operands.
 #include "ir/InferDetail.h"
+#include "ir/OpKind.h"
 
 namespace qfx {
 

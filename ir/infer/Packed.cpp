@@ -1,5 +1,6 @@
 // Rules of weighted operators on packed weights: linear, convolution, embedding, and the calls that pack.
 #include "ir/infer/ConvolutionDetail.h"
+#include "ir/OpKind.h"
 #include "ir/infer/LinearDetail.h"
 
 namespace qfx {

@@ -1,5 +1,6 @@
 // Rules of elementwise operators on quantized tensors (operators 6 and 7).
 #include "ir/InferDetail.h"
+#include "ir/OpKind.h"
 
 #include <cmath>
 

@@ -1,6 +1,8 @@
 // Rules of moves and views beyond reshape, transpose and slices.
 #include "ir/infer/ViewDetail.h"
 
+#include "ir/OpKind.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace qfx {

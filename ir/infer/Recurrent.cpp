@@ -1,5 +1,6 @@
 // Rules of recurrent layers and cells (operators 11.4).
 #include "ir/infer/RecurrentDetail.h"
+#include "ir/OpKind.h"
 #include "ir/Module.h"
 
 namespace qfx {

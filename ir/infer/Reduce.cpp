@@ -1,5 +1,6 @@
 // Rules of reductions.
 #include "ir/InferDetail.h"
+#include "ir/OpKind.h"
 
 #include "llvm/ADT/STLExtras.h"
 

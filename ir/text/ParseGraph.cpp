@@ -2,6 +2,7 @@
 #include "ir/text/ParserDetail.h"
 
 #include "ir/ModuleGraph.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -5,6 +5,7 @@
 #include "ir/GraphModule.h"
 #include "ir/Infer.h"
 #include "ir/ModuleGraph.h"
+#include "ir/OpKind.h"
 #include "ir/Text.h"
 
 #include "llvm/ADT/DenseSet.h"

@@ -2,6 +2,7 @@
 #include "passes/config/Matcher.h"
 
 #include "ir/GraphModule.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/config/Operands.h"
 

@@ -2,6 +2,7 @@
 #include "passes/eager/DropMarkers.h"
 
 #include "ir/GraphModule.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/PassRegistry.h"
 #include "passes/eager/EagerDetail.h"

@@ -1,6 +1,7 @@
 // FloatFunctional's operations in the graph become those of QFunctional.
 #include "backends/observe/Observer.h"
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/eager/ObserverHooks.h"

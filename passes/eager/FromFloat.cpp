@@ -1,6 +1,7 @@
 // from_float of the quantized and reference module classes.
 #include "backends/observe/Observer.h"
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/ModuleUtils.h"

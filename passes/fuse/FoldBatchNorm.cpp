@@ -2,6 +2,7 @@
 #include "passes/fuse/FoldBatchNorm.h"
 
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 
 #include <cmath>

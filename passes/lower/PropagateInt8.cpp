@@ -1,5 +1,6 @@
 // propagate-int8: chunk, split, slices and other data movement on codes instead of on dequantized values (known_traps B25).
 #include "ir/Ops.h"
+#include "ir/OpKind.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 

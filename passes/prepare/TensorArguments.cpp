@@ -1,6 +1,7 @@
 // The rule of torch/ao/quantization/fx/utils.py, all_node_args_have_no_tensors.
 #include "passes/prepare/TensorArguments.h"
 
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/config/ModuleFacts.h"
 #include "passes/config/Operands.h"

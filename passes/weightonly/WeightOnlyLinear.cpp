@@ -2,6 +2,7 @@
 #include "passes/weightonly/WeightOnlyLinear.h"
 
 #include "ir/Bind.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"

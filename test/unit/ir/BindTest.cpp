@@ -5,6 +5,7 @@
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/Module.h"
+#include "ir/OpKind.h"
 
 using namespace qfx;
 

@@ -1,6 +1,7 @@
 // Folded batch norms have PyTorch's bits (test/golden/make_fold_batch_norm.py).
 #include "passes/fuse/FoldBatchNorm.h"
 #include "PassTest.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 
 #include "llvm/Support/MemoryBuffer.h"
