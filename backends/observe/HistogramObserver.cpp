@@ -37,20 +37,37 @@ llvm::Error constructHistogram(Module &observer) {
   return llvm::Error::success();
 }
 
-/// torch.histc(values, bins, low, high) added to `histogram`.  Equal bounds, which only constant data has, widen by 1 on both sides.
+/// histc where (value - low) * bins is beyond float32: x86 converts what overflows to an integer whose address, as PyTorch computes it,
+/// is that of bin 0.  A width that overflows itself has no borders to lie between: nothing is counted.
+static void addOverflowingHistc(llvm::ArrayRef<float> values, float low, float high, std::vector<float> &histogram) {
+  const float width = high - low, bins = static_cast<float>(histogram.size());
+  if (std::isinf(width))
+    return;
+  for (float value : values) {
+    if (!(value >= low && value <= high))
+      continue;
+    const float position = (value - low) * bins / width;
+    const size_t bin = std::isinf(position) ? 0 : static_cast<size_t>(position);
+    histogram[std::min(bin, histogram.size() - 1)] += 1;
+  }
+}
+
+/// torch.histc(values, bins, low, high) added to `histogram`.  Equal bounds, which only constant data has, are in the middle of the bins: PyTorch
+/// widens by 1 on both sides.
 static llvm::Error addHistc(const Module &observer, llvm::ArrayRef<float> values, float low, float high,
                             std::vector<float> &histogram) {
   if (!std::isfinite(low) || !std::isfinite(high))
     return error(observer.getLoc(), "a histogram needs a finite range, got {0}..{1}", formatFloat(low), formatFloat(high))
         .code("observer_range");
   if (low == high) {
-    low = static_cast<float>(static_cast<double>(low) - 1);
-    high = static_cast<float>(static_cast<double>(high) + 1);
+    histogram[histogram.size() / 2] += static_cast<float>(values.size());
+    return llvm::Error::success();
   }
   const int32_t bins = static_cast<int32_t>(histogram.size());
-  if (low == high || !std::isfinite((high - low) * static_cast<float>(bins)))
-    return error(observer.getLoc(), "a histogram of float32 cannot resolve the range {0}..{1}", formatFloat(low), formatFloat(high))
-        .code("observer_range");
+  if (!std::isfinite((high - low) * static_cast<float>(bins))) {
+    addOverflowingHistc(values, low, high, histogram);
+    return llvm::Error::success();
+  }
   std::vector<uint32_t> scratch(static_cast<size_t>(kernels::getHistogramScratchSize(bins)));
   kernels::addHistogram(kernels::selectHistogram(), values.data(), static_cast<int64_t>(values.size()), low, high, bins,
                         histogram.data(), scratch.data());

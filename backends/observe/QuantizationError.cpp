@@ -9,9 +9,11 @@ namespace qfx {
 static float normOf(float begin, float end) { return (end * end * end - begin * begin * begin) / 3; }
 
 namespace {
-/// torch.div(a, b, rounding_mode='floor') in float32, b > 0.
+/// torch.div(a, b, rounding_mode='floor') in float32, b >= 0.
 struct ExactFloorDivide {
   static float apply(float a, float b) {
+    if (b == 0 || (std::isinf(a / b) && std::isfinite(a)))
+      return a / b;
     float mod = std::fmod(a, b);
     float quotient = (a - mod) / b;
     if (mod != 0 && (b < 0) != (mod < 0))
@@ -23,7 +25,7 @@ struct ExactFloorDivide {
   }
 };
 
-/// The same when |a / b| < 2^28: the double quotient of two floats then has the exact integer part, so the remainder is exact in double
+/// The same for finite a when |a / b| < 2^28: the double quotient of two floats then has the exact integer part, so the remainder is exact in double
 /// and the loop vectorizes.  The sign of a zero result is not kept; the caller clips at 0.
 struct SmallFloorDivide {
   static float apply(float a, float b) {
@@ -82,7 +84,8 @@ double QuantizationError::compute(int64_t start, int64_t end) {
   int64_t bins = static_cast<int64_t>(histogram.size());
   // Largest quotient: all bins in units of one level, with room for rounding.
   double largest = (static_cast<double>(bins) + 1) * terms.binWidth / terms.levelWidth;
-  if (largest < 268435456.0 / 2)
+  const double farthest = (static_cast<double>(bins) + 1) * binWidth;
+  if (largest < 268435456.0 / 2 && farthest < 1e38)
     computeNorms<SmallFloorDivide>(terms, density.data(), norm.data(), bins);
   else
     computeNorms<ExactFloorDivide>(terms, density.data(), norm.data(), bins);

@@ -13,6 +13,7 @@ import warnings
 import torch
 from torch.ao.quantization import observer
 
+import histogram_search  # noqa: F401  (each search once)
 import inputs
 
 warnings.filterwarnings("ignore")
@@ -24,30 +25,14 @@ DTYPES = ["quint8", "qint8", "qint32", "quint4x2", "uint8", "int8", "int16", "in
 RANGES = {"quint8": [(0, 127), (0, 15)], "qint8": [(-127, 127), (-8, 7)], "qint32": [(-1000, 1000), (0, 65535)], "quint4x2": [(0, 7), (-3, 3)],
           "uint8": [(0, 127), (0, 15)], "int8": [(-127, 127), (-100, 27)], "int16": [(-100, 100), (-32767, 32767)], "int32": [(-1000, 1000), (-7, 70000)],
           "uint16": [(0, 1023), (0, 65534)], "float8_e5m2": [(0, 200), (-448, 448)], "float8_e4m3fn": [(-448, 448), (0, 31)]}
-FAMILIES = ["uniform", "positive", "negative", "relu_batches", "constant", "constant_negative", "zeros", "outlier", "tiny", "large", "denormal",
-            "infinity", "infinities", "nan", "nan_later", "empty", "empty_then_data", "growing", "shrinking", "walk"]
+FAMILIES = ["uniform", "positive", "negative", "relu_batches", "constant", "constant_negative", "zeros", "outlier", "tiny", "denormal", "denormal_batches", "denormal_then_range",
+            "vanishing", "large", "large_batches", "huge", "huge_batches", "overflow", "overflow_later", "huge_constant", "huge_constant_then_range",
+            "tiny_then_huge", "infinity", "infinities", "nan", "nan_later", "empty", "empty_then_data", "growing", "shrinking", "walk"]
 CHANNEL_FAMILIES = list(inputs.CHANNEL_FAMILIES)
 SCHEMES = {False: ["per_tensor_affine", "per_tensor_symmetric"],
            True: ["per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams"]}
 CLASSES = [("MinMaxObserver", {}, False), ("MovingAverageMinMaxObserver", {"averaging_constant": 0.3}, False), ("HistogramObserver", {"bins": 128}, False),
            ("PerChannelMinMaxObserver", {}, True), ("MovingAveragePerChannelMinMaxObserver", {"averaging_constant": 0.25}, True)]
-# The search of a histogram whose numbers overflow or vanish converts NaN and infinity to integers, which C++ leaves open.
-UNDEFINED = {"HistogramObserver": {"large", "denormal"}}
-
-
-_search = observer.HistogramObserver._non_linear_param_search
-_found = {}
-
-
-def search_once(self):
-    """The search reads the state and dst_nbins only: configurations that share these share its result (each search is 1e5 Python steps)."""
-    key = (self.dst_nbins, self.bins, self.min_val.numpy().tobytes(), self.max_val.numpy().tobytes(), self.histogram.numpy().tobytes())
-    if key not in _found:
-        _found[key] = _search(self)
-    return _found[key]
-
-
-observer.HistogramObserver._non_linear_param_search = search_once
 
 
 def fnv(data):
@@ -115,9 +100,6 @@ def main():
                     continue
                 results = []
                 for family, batches in families.items():
-                    if family in UNDEFINED.get(name, ()):
-                        results.append("")
-                        continue
                     result, state_hash = run(make, batches, per_channel)
                     results.append(result)
                     if state_hash:
