@@ -1,4 +1,4 @@
-// Runs fuse and prepare on copies and reads off what they found.
+// Runs fuse, prepare and convert on copies and reads off what they found.
 #include "passes/debug/Explain.h"
 
 #include "backends/config/BackendConfigUtils.h"
@@ -6,9 +6,11 @@
 #include "ir/Ops.h"
 #include "passes/Pass.h"
 #include "passes/config/ModuleFacts.h"
+#include "passes/convert/Convert.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/fuse/FusionRecord.h"
 #include "passes/prepare/DTypePlan.h"
+#include "passes/qat/QatModules.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,7 +41,9 @@ public:
   Explainer(const GraphModule &source, const PassContext &context, const PrepareOptions &options)
       : fused(source.clone()), context(context), options(options) {
     this->context.strict = false; // a refusal is what we want to hear about
+    this->context.allowUncalibrated = true;
     this->context.onProgress = nullptr;
+    this->context.onCoverage = nullptr;
     this->context.onRemark = [this](const Remark &remark) { hear("remark", remark.node, remark.diagnostic); };
     this->context.onWarning = [this](const Diagnostic &warning) { hear("warning", "", warning); };
   }
@@ -121,6 +125,14 @@ private:
     QConfigMapping mapping = options.mapping;
     if (llvm::Error err = updateMappingForFusion(mapping, model))
       return err;
+    if (options.isQat) {
+      const std::string before = getCalledName(node, model).str();
+      if (llvm::Error err = swapToQatModules(model, context.backend, mapping))
+        return err;
+      addQatObjectTypes(mapping, context.backend);
+      if (llvm::StringRef trained = getCalledName(node, model); trained != before)
+        add("  trained as: '" + trained.str() + "'");
+    }
     DTypePlan plan(model, context.backend, context);
     if (llvm::Error err = plan.resolveQConfigs(mapping))
       return err;
@@ -214,7 +226,7 @@ private:
     }
   }
 
-  /// Prepares a copy for good and looks at the neighbours of the node.
+  /// Prepares a copy for good, looks at the neighbours of the node, and at what convert makes of it.
   llvm::Error explainObservers(const std::string &name) {
     GraphModule prepared = fused.clone();
     if (auto changed = prepare(prepared, options, context); !changed)
@@ -228,7 +240,30 @@ private:
       outputs += describeIfObserver(*user, prepared);
     add("  prepare: inputs " + (inputs.empty() ? std::string("not observed") : "observed by" + inputs) + "; output " +
         (outputs.empty() ? std::string("not observed") : "observed by" + outputs));
+    if (node->is(Opcode::CallModule))
+      explainConvert(name, prepared);
     return llvm::Error::success();
+  }
+
+  /// The module that the converted model has in the node's place, with the dtype of its weight.
+  void explainConvert(const std::string &name, GraphModule &prepared) {
+    const std::string before = getCalledName(*prepared.getGraph().findNode(name), prepared).str();
+    context.onWarning = nullptr; // without data there is much to warn of
+    if (llvm::Error err = convertToReference(prepared, {}, context)) {
+      for (const Diagnostic &problem : takeDiagnostics(std::move(err)))
+        add("  convert fails: " + problem.message);
+      return;
+    }
+    const Node *node = prepared.getGraph().findNode(name);
+    ModuleRef module = node && node->is(Opcode::CallModule) ? prepared.getModule(*node) : nullptr;
+    if (!module)
+      return;
+    const Module &weighted = module->findChild("0") ? *module->findChild("0") : *module;
+    const Argument *dtype = weighted.findAttribute("weight_dtype");
+    if (dtype)
+      add(llvm::formatv("  convert: reference module '{0}', weight {1}", weighted.getClassName(), getDTypeInfo(dtype->getDType()).torchName));
+    else if (llvm::StringRef after = getCalledName(*node, prepared); after != before)
+      add("  convert: '" + after.str() + "'");
   }
 
   static std::string describeIfObserver(const Node &node, const GraphModule &model) {

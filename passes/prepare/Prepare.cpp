@@ -8,6 +8,7 @@
 #include "passes/config/UnmatchedRules.h"
 #include "passes/fuse/FusionRecord.h"
 #include "passes/prepare/ObserverInserter.h"
+#include "passes/prepare/PrepareOptions.h"
 #include "passes/prepare/PreparedState.h"
 #include "passes/prepare/Standalone.h"
 #include "passes/qat/QatModules.h"
@@ -147,38 +148,37 @@ llvm::Expected<PrepareOptions> withMapping(PrepareOptions options, const PassCon
   return options;
 }
 
+llvm::Expected<PrepareOptions> getPrepareOptions(const PassOptions &options, const PassContext &context) {
+  PrepareOptions result;
+  result.isQat = options.getString("mode") == "qat";
+  result.inputQuantizedIndexes = options.getInts("input-quantized-indexes");
+  result.outputQuantizedIndexes = options.getInts("output-quantized-indexes");
+  result.strictModuleWeights = options.getBool("strict-module-weights");
+  std::optional<QConfigMapping> ofKind = context.qconfigMapping ? std::nullopt : getMappingOfKind(options.getString("kind"));
+  if (!ofKind)
+    return withMapping(std::move(result), context);
+  result.mapping = std::move(*ofKind);
+  return result;
+}
+
 namespace {
-/// `prepare{mode=ptq input-quantized-indexes=[0]}`; the mapping comes from the context, or else is that of the kind.
+/// `prepare{mode=ptq input-quantized-indexes=[0]}`.
 class PreparePass final : public Pass {
 public:
-  PreparePass(PrepareOptions options, std::string kind) : options(std::move(options)), kind(std::move(kind)) {}
+  explicit PreparePass(const PassOptions &options) : options(options) {}
 
   llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
-    PrepareOptions kindOptions = options;
-    std::optional<QConfigMapping> ofKind = context.qconfigMapping ? std::nullopt : getMappingOfKind(kind);
-    if (ofKind) {
-      kindOptions.mapping = std::move(*ofKind);
-      return prepare(model, kindOptions, context);
-    }
-    llvm::Expected<PrepareOptions> complete = withMapping(std::move(kindOptions), context);
+    llvm::Expected<PrepareOptions> complete = getPrepareOptions(options, context);
     if (!complete)
       return complete.takeError();
     return prepare(model, *complete, context);
   }
 
 private:
-  PrepareOptions options;
-  std::string kind;
+  PassOptions options;
 };
 } // namespace
 
-std::unique_ptr<Pass> createPrepare(const PassOptions &options) {
-  PrepareOptions prepareOptions;
-  prepareOptions.isQat = options.getString("mode") == "qat";
-  prepareOptions.inputQuantizedIndexes = options.getInts("input-quantized-indexes");
-  prepareOptions.outputQuantizedIndexes = options.getInts("output-quantized-indexes");
-  prepareOptions.strictModuleWeights = options.getBool("strict-module-weights");
-  return std::make_unique<PreparePass>(std::move(prepareOptions), options.getString("kind"));
-}
+std::unique_ptr<Pass> createPrepare(const PassOptions &options) { return std::make_unique<PreparePass>(options); }
 
 } // namespace qfx

@@ -7,6 +7,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <nlohmann/json.hpp>
+
 namespace qfx::tool {
 
 static std::string getArgumentText(const Argument &value) {
@@ -51,6 +53,29 @@ void listObservers(llvm::raw_ostream &os) {
   os << '\n';
   for (const std::string &name : getObserverAliasNames())
     os << name << "\n    = " << getConstructor(*findObserverAlias(name)) << '\n';
+}
+
+void addObserversJson(nlohmann::ordered_json &document) {
+  using Json = nlohmann::ordered_json;
+  Json &classes = document["observers"] = Json::array();
+  for (const ObserverInfo &observer : getAllObservers()) {
+    Json arguments = Json::array();
+    for (const SlotInfo &slot : observer.observerClass->getSignature().getSlots()) {
+      arguments.push_back({{"name", slot.name}});
+      if (slot.defaultValue)
+        arguments.back()["default"] = getArgumentText(*slot.defaultValue);
+    }
+    classes.push_back({{"class", observer.observerClass->text.str()}, {"arguments", arguments}, {"state", getState(*observer.observerClass)},
+                       {"summary", observer.summary.str()}, {"merge", observer.mergeSummary.str()}});
+  }
+  Json &aliases = document["observer_aliases"] = Json::array();
+  for (const std::string &name : getObserverAliasNames()) {
+    const ObserverSpec spec = *findObserverAlias(name);
+    aliases.push_back({{"name", name}, {"constructor", getConstructor(spec)}, {"dtype", getDTypeInfo(spec.getDType()).torchName.str()}});
+    std::optional<int64_t> low = spec.getQuantMin(), high = spec.getQuantMax();
+    if (low && high)
+      aliases.back()["codes"] = {*low, *high};
+  }
 }
 
 static std::string quoteAll(llvm::ArrayRef<std::string> words) {

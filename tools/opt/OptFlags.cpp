@@ -62,11 +62,7 @@ OptFlags::OptFlags()
       printIrAfterChange("print-ir-after-change", cl::ValueOptional, cl::desc("print the model after passes that changed it; =diff: only the changed lines"), cl::value_desc("diff"), cl::cat(inspection)),
       printIrTo("print-ir-to", cl::desc("write the model after each pass into this folder"), cl::value_desc("folder"), cl::cat(inspection)),
       reproducer("reproducer", cl::desc("if a pass fails, write model and remaining passes here"), cl::value_desc("file"), cl::cat(inspection)),
-      listPasses("list-passes", cl::desc("list the passes, their options and the named pipelines"), cl::cat(inspection)),
-      listOps("list-ops", cl::desc("list the operators and their spellings"), cl::cat(inspection)),
-      listBackends("list-backends", cl::desc("list the built-in backends"), cl::cat(inspection)),
-      listObservers("list-observers", cl::desc("list the observers and fake-quantizers and the names of their common settings"), cl::cat(inspection)),
-      listIsas("list-isas", cl::desc("list the instruction sets and which one is used"), cl::cat(inspection)),
+      json("json", cl::desc("lists as one JSON object"), cl::cat(inspection)),
       printBackend("print-backend", cl::desc("print a BackendConfig with 'extends' resolved"), cl::value_desc("name|file.json"), cl::cat(inspection)),
       checkBackend("check-backend", cl::desc("check a BackendConfig file"), cl::value_desc("file.json"), cl::cat(inspection)),
       checkQConfig("check-qconfig", cl::desc("check a QConfigMapping file"), cl::value_desc("file.json"), cl::cat(inspection)),
@@ -79,6 +75,8 @@ OptFlags::OptFlags()
       isa("isa", cl::desc("instruction set: scalar, avx2, avxvnni, avx512vnni, neondot"), cl::value_desc("name"), cl::cat(testing)),
       log("log", cl::desc("log levels: debug, or passes=debug,ir=info"), cl::value_desc("levels"), cl::cat(logging)),
       quiet("q", cl::desc("no progress line"), cl::cat(logging)), examples(kExamples) {
+  for (const ListInfo &list : getAllLists())
+    listFlags.push_back(std::make_unique<cl::opt<bool>>(list.flag, cl::desc(list.summary), cl::cat(inspection)));
   for (llvm::StringRef name : getFlagNames())
     passFlags.push_back(std::make_unique<cl::list<std::string>>(name, cl::ValueOptional, cl::desc(getSummary(name)),
                                                                 cl::value_desc("options"), cl::cat(passes)));
@@ -133,6 +131,14 @@ llvm::Expected<std::vector<PipelineStep>> OptFlags::getSteps() const {
     return steps;
   parts.push_back({calibrate.getPosition(0), "calibrate"});
   return parse();
+}
+
+std::vector<const ListInfo *> OptFlags::getLists() const {
+  std::vector<const ListInfo *> lists;
+  for (const auto &[list, flag] : llvm::zip(getAllLists(), listFlags))
+    if (*flag)
+      lists.push_back(&list);
+  return lists;
 }
 
 /// 'text' as a POSIX shell reads it back.

@@ -3,6 +3,7 @@
 #define TOOLS_OPT_OPTFLAGS_H
 
 #include "passes/PassManager.h"
+#include "tools/opt/Lists.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
@@ -37,7 +38,8 @@ struct OptFlags {
   llvm::cl::list<std::string> printIrBefore, printIrAfter;
   llvm::cl::opt<bool> printIrBeforeAll, printIrAfterAll, printIrAfterFailure, stats, printPipeline;
   llvm::cl::opt<std::string> printIrAfterChange, printIrTo, reproducer;
-  llvm::cl::opt<bool> listPasses, listOps, listBackends, listObservers, listIsas;
+  std::vector<std::unique_ptr<llvm::cl::opt<bool>>> listFlags; ///< parallel to getAllLists()
+  llvm::cl::opt<bool> json;
   llvm::cl::opt<std::string> printBackend, checkBackend, checkQConfig, printDocs;
   llvm::cl::list<std::string> explain;
 
@@ -51,6 +53,8 @@ struct OptFlags {
   /// The pipeline that -p, --quantize and the pass flags ask for, in the order given.  `--calibrate` adds the calibrate pass at its place
   /// unless the rest has one.
   llvm::Expected<std::vector<PipelineStep>> getSteps() const;
+  /// The lists asked for, in the order of their table.
+  std::vector<const ListInfo *> getLists() const;
   /// The given flags that decide what passes do (backend, engine, mapping, data, strictness), each quoted for a shell with a blank before it.
   std::string getContextFlags() const;
 };

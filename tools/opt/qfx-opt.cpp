@@ -8,6 +8,7 @@
 #include "ir/weights/MappedFile.h"
 #include "passes/PassManager.h"
 #include "passes/debug/Explain.h"
+#include "passes/prepare/PrepareOptions.h"
 #include "tools/common/Tool.h"
 #include "tools/opt/Configs.h"
 #include "tools/opt/Docs.h"
@@ -123,9 +124,11 @@ static llvm::Error writeResult(const OptFlags &flags, const GraphModule &outer) 
   return writeFileAtomically(flags.output, [&](llvm::raw_ostream &os) { emit(os, model, *form); });
 }
 
-/// Says of each node of --explain why it is quantized or not; nothing else is run.
-static llvm::Error explain(const OptFlags &flags, const GraphModule &model, const PassContext &context) {
-  auto options = withMapping(PrepareOptions(), context);
+/// Says of each node of --explain why the pipeline quantizes it or not; nothing else is run.
+static llvm::Error explain(const OptFlags &flags, const GraphModule &model, llvm::ArrayRef<PipelineStep> steps, const PassContext &context) {
+  const PassInfo *preparePass = findPass("prepare");
+  const PipelineStep *step = llvm::find_if(steps, [&](const PipelineStep &step) { return step.info == preparePass; });
+  auto options = getPrepareOptions(step == steps.end() ? PassOptions(preparePass->options) : step->options, context);
   if (!options)
     return options.takeError();
   for (const std::string &name : flags.explain) {
@@ -150,7 +153,7 @@ static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceTe
       return err;
   }
   if (!flags.explain.empty())
-    return explain(flags, *model, context);
+    return explain(flags, *model, steps, context);
   PassManager manager;
   manager.setVerifyEach(flags.verifyEach);
   manager.add(steps);
@@ -281,18 +284,12 @@ int main(int argc, char **argv) {
     reportError(kTool, std::move(err));
     return kBadUsage;
   }
-  if (flags.listPasses)
-    listPasses(llvm::outs());
-  if (flags.listOps)
-    listOps(llvm::outs());
-  if (flags.listBackends)
-    listBackends(llvm::outs());
-  if (flags.listObservers)
-    listObservers(llvm::outs());
-  if (flags.listIsas)
-    listIsas(llvm::outs());
-  if (flags.listPasses || flags.listOps || flags.listBackends || flags.listObservers || flags.listIsas)
+  if (std::vector<const ListInfo *> lists = flags.getLists(); !lists.empty()) {
+    printLists(llvm::outs(), lists, flags.json);
     return finishOutput(kTool, kDone);
+  }
+  if (flags.json)
+    return reportUsage(kTool, "--json is the form of a list: give one of the --list flags");
   if (!flags.printBackend.empty())
     return finishOutput(kTool, printBackend(kTool, flags.printBackend));
   if (!flags.checkBackend.empty())

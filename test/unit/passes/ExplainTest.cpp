@@ -54,6 +54,69 @@ TEST_CASE("explain: a refused dtype config, the rule and the remark", "[explain]
   checkContains(text, "  warning: 'tanh' not observed: ");
 }
 
+/// What is said of `name` in a model of one weighted module, under `options`.
+static std::string explainIn(const char *text, const std::string &name, PrepareOptions options) {
+  GraphModule model = parseModel(text);
+  TestContext test;
+  return require(explainNode(model, name, test.context, options));
+}
+
+TEST_CASE("explain: quantization-aware training", "[explain]") {
+  PrepareOptions options;
+  options.isQat = true;
+  TestContext test;
+  std::string text = explainIn(kModel, "conv", require(withMapping(options, test.context)));
+  checkContains(text, "  trained as: 'torch.ao.nn.qat.Conv2d'\n");
+  checkContains(text, "    activation: {'class': 'FusedMovingAvgObsFakeQuantize', ");
+  checkContains(text, "    torch.ao.nn.qat.Conv2d: taken\n      dtype config 0 (weighted_int8): fits\n");
+  checkContains(text, "  prepare: inputs observed by 'activation_post_process_0' (FusedMovingAvgObsFakeQuantize); output observed by "
+                      "'activation_post_process_1' (FusedMovingAvgObsFakeQuantize)\n");
+  checkContains(text, "  convert: reference module 'torch.ao.nn.quantized.reference.Conv2d', weight qint8\n");
+}
+
+TEST_CASE("explain: dynamic, float16 and weight-only mappings", "[explain]") {
+  const char *linear = R"(module fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)
+parameter fc.weight : f32[1, 1] = [[2.0]]
+graph(%x : f32[2, 1]) {
+  %fc = call_module[fc](%x)
+  return %fc
+}
+)";
+  const char *embedding = R"(module emb : torch.nn.Embedding(num_embeddings=2, embedding_dim=2)
+parameter emb.weight : f32[2, 2] = [[1.0, 2.0], [3.0, 4.0]]
+graph(%x : i64[3]) {
+  %emb = call_module[emb](%x)
+  return %emb
+}
+)";
+  PrepareOptions options;
+  options.mapping = *getMappingOfKind("dynamic");
+  std::string dynamic = explainIn(linear, "fc", options);
+  checkContains(dynamic, "    activation: default_dynamic_quant_observer -> quint8 dynamic 0..255\n");
+  checkContains(dynamic, "      dtype config 0 (weighted_int8): ");
+  checkContains(dynamic, "      dtype config 1 (dynamic_int8): fits\n      dtype config 2 (dynamic_fp16): not needed\n");
+  checkContains(dynamic, "  prepare: inputs observed by 'activation_post_process_0' (PlaceholderObserver); output not observed\n");
+  checkContains(dynamic, "  convert: reference module 'torch.ao.nn.quantized.reference.Linear', weight qint8\n");
+  CHECK(dynamic.find("remark") == std::string::npos);
+
+  options.mapping = *getMappingOfKind("float16");
+  std::string half = explainIn(linear, "fc", options);
+  checkContains(half, "      dtype config 2 (dynamic_fp16): fits\n");
+  checkContains(half, "  convert: reference module 'torch.ao.nn.quantized.reference.Linear', weight float16\n");
+
+  options.mapping = *getMappingOfKind("weight-only");
+  std::string weightOnly = explainIn(embedding, "emb", options);
+  checkContains(weightOnly, "  qconfig: float_qparams_weight_only_qconfig, from the object_type entry 'torch.nn.Embedding'\n");
+  checkContains(weightOnly, "      dtype config 0 (weight_only_quint8): fits\n");
+  checkContains(weightOnly, "  prepare: inputs not observed; output not observed\n");
+  checkContains(weightOnly, "  convert: reference module 'torch.ao.nn.quantized.reference.Embedding', weight quint8\n");
+  // a mapping that the backend does not take for an embedding
+  options.mapping = *getMappingOfKind("dynamic");
+  std::string refused = explainIn(embedding, "emb", options);
+  checkContains(refused, "  remark: 'emb' not observed: activation dtype 'quint8' (dynamic) matches no dtype_config of 'torch.nn.Embedding'\n");
+  CHECK(refused.find("convert: reference") == std::string::npos);
+}
+
 TEST_CASE("explain: switched off, no operator, no node", "[explain]") {
   QConfigMapping mapping;
   mapping.setGlobal(findQConfigAlias("default_qconfig")).setModuleName("conv", std::nullopt);
