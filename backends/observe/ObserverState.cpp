@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
+
 namespace qfx {
 
 static std::string joinKey(const std::string &path, llvm::StringRef name) { return path.empty() ? name.str() : path + "." + name.str(); }
@@ -31,9 +33,27 @@ std::vector<std::pair<std::string, Tensor>> getObserverStateDict(const Module &r
   return entries;
 }
 
-/// Buffers whose length follows the data.
-static bool hasOwnLength(llvm::StringRef name) {
-  return name == "min_val" || name == "max_val" || name == "scale" || name == "zero_point" || name == "block_size";
+/// May a buffer of this name have these sizes?  Ranges per channel, and parameters of fake-quantizers, have a length that follows the data; ranges per
+/// block any shape.
+static bool fitsShape(const Module &module, llvm::StringRef name, const Tensor &buffer, const Tensor &value) {
+  const bool isRange = name == "min_val" || name == "max_val";
+  if (isRange && module.findAttribute("granularity"))
+    return true;
+  const bool hasOwnLength = isRange ? module.findAttribute("ch_axis") != nullptr : name == "scale" || name == "zero_point" || name == "block_size";
+  return hasOwnLength ? value.getSizes().size() == 1 : buffer.getSizes() == value.getSizes();
+}
+
+/// What no data gives: a count below 0, a least scale that is none.
+static bool isPossible(llvm::StringRef name, const Tensor &value) {
+  auto all = [&](auto holds) {
+    for (int64_t i = 0; i < value.getNumElements(); ++i)
+      if (!holds(value.getElementAsDouble(i)))
+        return false;
+    return true;
+  };
+  if (name == "histogram")
+    return all([](double count) { return count >= 0 && std::isfinite(count); });
+  return name != "eps" || all([](double eps) { return eps > 0 && std::isfinite(eps); });
 }
 
 static llvm::Error checkEntry(const Module &module, const std::string &key, llvm::StringRef name, const Tensor &value) {
@@ -45,9 +65,13 @@ static llvm::Error checkEntry(const Module &module, const std::string &key, llvm
     return error(module.getLoc(), "state '{0}' is {1}, got {2}", key, getDTypeInfo(buffer->getDType()).torchName,
                  getDTypeInfo(value.getDType()).torchName)
         .code("observer_state");
-  if (!hasOwnLength(name) && buffer->getSizes() != value.getSizes())
+  if (!fitsShape(module, name, *buffer, value))
     return error(module.getLoc(), "state '{0}' has another shape: {1}, expected {2}", key, toString(value.getType()),
                  toString(buffer->getType()))
+        .code("observer_state");
+  if (!isPossible(name, value))
+    return error(module.getLoc(), "state '{0}' has values that no data gives: {1} finite and {2}", key,
+                 name == "eps" ? "a least scale is" : "counts are", name == "eps" ? "above 0" : "not negative")
         .code("observer_state");
   return llvm::Error::success();
 }

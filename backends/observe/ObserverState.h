@@ -20,9 +20,10 @@ struct LoadObserverOptions {
 };
 
 /// load_observer_state_dict: writes the entries of each observer and fake-quantizer of the model into its buffers.  Shapes are taken as
-/// stored where a class has such buffers (per channel, scale, zero_point); per-channel entries under the old names `min_vals` and
+/// stored where a class has buffers of no fixed length (per channel, scale, zero_point); per-channel entries under the old names `min_vals` and
 /// `max_vals` are read too.  Keys of other modules are ignored; observers without entries keep their state.
-/// Errors, before anything is changed: an entry of an observer whose key, dtype or shape the class does not have (`observer_state`).
+/// Errors, before anything is changed (`observer_state`): an entry of an observer whose key, dtype or shape the class does not have, an eps that is
+/// not above 0, counts that are negative or not finite.
 llvm::Error loadObserverStateDict(Module &root, llvm::ArrayRef<std::pair<std::string, Tensor>> entries, LoadObserverOptions options = {});
 
 } // namespace qfx

@@ -160,8 +160,12 @@ TEST_CASE("observer state dictionaries of other versions and other models", "[ob
   CHECK(root->findTensorAt("a.eps")->getData<float>()[0] == 1.1920928955078125e-07f);
   llvm::cantFail(loadObserverStateDict(*root, Entries{{"h.min_val", floats({})}, {"h.max_val", floats({})}}));
   CHECK_FALSE(hasObserved(*root->findModule("h")));
+  Tensor matrix = Tensor::of<float>(DType::Float32, {2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
   for (const Entries &wrong : {Entries{{"a.minimum", floats({1})}}, Entries{{"h.histogram", floats({1, 2})}},
-                               Entries{{"a.min_val", Tensor::of<int64_t>(DType::Int64, {1}, int64_t(1))}}}) {
+                               Entries{{"a.min_val", Tensor::of<int64_t>(DType::Int64, {1}, int64_t(1))}}, Entries{{"a.min_val", matrix}},
+                               Entries{{"h.min_val", floats({1, 2})}}, Entries{{"h.max_val", matrix}}, Entries{{"a.eps", floats({0})}},
+                               Entries{{"a.eps", floats({NAN})}}, Entries{{"a.eps", floats({-1})}}, Entries{{"h.histogram", floats({1, -2, 0, 1})}},
+                               Entries{{"h.histogram", floats({1, NAN, 0, 1})}}, Entries{{"h.histogram", floats({1, INFINITY, 0, 1})}}}) {
     CHECK(isRefused(loadObserverStateDict(*root, wrong)));
     CHECK(root->findTensorAt("a.min_val")->getData<float>().vec() == std::vector<float>{-1, -2});
   }
