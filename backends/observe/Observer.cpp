@@ -1,6 +1,7 @@
 // The observer table and the questions asked of any observer module.
 #include "backends/observe/Observer.h"
 
+#include "backends/observe/LooksAtValues.h"
 #include "backends/observe/ObserverRowsDetail.h"
 #include "backends/observe/ObserverSettings.h"
 #include "ir/Module.h"
@@ -110,9 +111,12 @@ llvm::Expected<QParams> calculateQParams(const Module &observer) {
   return requireObserver(observer).calculateQParams(observer);
 }
 bool hasObserved(const Module &observer) { return requireObserver(observer).hasObserved(observer); }
+bool looksAtValues(const Module &observer) { return requireObserver(observer).observe != &observeNothing; }
 
 DType getObserverDType(const Module &observer) {
   const Module &inner = getInner(observer);
+  if (inner.findAttribute("target_dtype"))
+    return readObserverSettings(inner).dtype;
   const Argument *dtype = inner.findAttribute("dtype");
   return dtype && dtype->isDType() ? dtype->getDType() : DType::QUInt8; // ReuseInputObserver has no keyword: quint8
 }

@@ -1,5 +1,6 @@
 // Observer modules: the value passes through; while calibrating, the module looks at it.  Fake-quantizers move it onto their grid.
 #include "backends/observe/FakeQuantize.h"
+#include "backends/observe/LooksAtValues.h"
 #include "backends/observe/Observer.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
@@ -65,11 +66,11 @@ llvm::Expected<RuntimeValue> bindObserve(BindContext &context) {
   ModuleRef observer = context.getBuilder().getModel().getModule(context.getNode());
   assert(observer && "observers are called as modules");
   const bool fakes = isFakeQuantize(*observer);
-  if ((!context.observes() && !fakes) || input->getNumElements() == 0)
+  if ((!fakes && !(context.observes() && looksAtValues(*observer))) || input->getNumElements() == 0)
     return RuntimeValue(*input);
-  if (input->getDType() != DType::Float32)
-    return context.fail("observes float32, got {0}", toString(input->type));
   ObserverCall call{std::move(observer), &context.getNode()};
+  if (input->getDType() != DType::Float32) // quantize would refuse it later (numerics 1.3)
+    return call.describe(context.fail("observers look at float32, as quantize does; got {0}", toString(input->type)));
   return fakes ? bindFakeQuantizer(context, *input, std::move(call)) : bindPlainObserver(context, *input, std::move(call));
 }
 
