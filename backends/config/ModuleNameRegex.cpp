@@ -15,6 +15,14 @@ struct CompiledRegex {
 };
 } // namespace
 
+/// libstdc++'s matcher that goes through the text once: time and stack do not depend on how often a pattern could be tried again, or on the
+/// length of a path.  It has no back-references.
+#ifdef __GLIBCXX__
+static constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
+#else
+static constexpr auto kSyntax = std::regex::ECMAScript;
+#endif
+
 /// Compiles each pattern once; passes ask for every node.
 static std::shared_ptr<const CompiledRegex> compileRegex(llvm::StringRef text) {
   static std::mutex mutex;
@@ -24,12 +32,12 @@ static std::shared_ptr<const CompiledRegex> compileRegex(llvm::StringRef text) {
   if (slot)
     return slot;
   auto compiled = std::make_shared<CompiledRegex>();
-  constexpr size_t kMaxLength = 1000; // std::regex recurses
+  constexpr size_t kMaxLength = 1000; // std::regex recurses over the pattern
   if (text.size() > kMaxLength) {
     compiled->error = "longer than 1000 characters";
   } else {
     try {
-      compiled->regex.emplace(text.begin(), text.end(), std::regex::ECMAScript);
+      compiled->regex.emplace(text.begin(), text.end(), kSyntax);
     } catch (const std::regex_error &failure) {
       compiled->error = failure.what();
     }

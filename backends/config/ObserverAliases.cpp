@@ -142,7 +142,9 @@ std::string QConfig::getAliasName() const {
   return "";
 }
 
-std::optional<Argument> parseKeywordText(llvm::StringRef name, llvm::StringRef text) {
+std::optional<Argument> parseKeywordText(const ObserverSpec &spec, llvm::StringRef name, llvm::StringRef text) {
+  if (const SlotInfo *slot = spec.observerClass->getSignature().findSlot(name); slot && slot->type == SlotType::String)
+    return Argument(text);
   if (name == "qscheme") {
     std::optional<QScheme> scheme = parseQScheme(text);
     return scheme ? std::optional(Argument(*scheme)) : std::nullopt;

@@ -23,8 +23,9 @@ ObserverSpec makeFakeQuantizeSpec(llvm::StringRef className, llvm::StringRef obs
 /// The error has no place; `name` may be "observer" only for fake-quantizers, which callers handle themselves.
 llvm::Error checkKeyword(const ObserverSpec &spec, llvm::StringRef name, const Argument &value);
 
-/// A keyword's text in files as a value: torch.quint8 for "quint8", torch.per_tensor_affine for "per_tensor_affine".
-std::optional<Argument> parseKeywordText(llvm::StringRef name, llvm::StringRef text);
+/// A keyword's text in files as a value: torch.quint8 for "quint8", torch.per_tensor_affine for "per_tensor_affine"; the text itself where the class
+/// takes text (`target_dtype` of the affine family, which names dtypes that tensors do not have).
+std::optional<Argument> parseKeywordText(const ObserverSpec &spec, llvm::StringRef name, llvm::StringRef text);
 
 /// The alias equal to this constructor, or empty.
 std::string findAliasNameOf(const ObserverSpec &spec);

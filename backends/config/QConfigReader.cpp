@@ -15,7 +15,7 @@ static std::vector<std::string> getObserverNames() {
 }
 
 /// A keyword's value: JSON scalars, with dtypes and schemes as their names.
-static std::optional<Argument> readKeywordValue(const JsonCursor &cursor, llvm::StringRef name) {
+static std::optional<Argument> readKeywordValue(const JsonCursor &cursor, const ObserverSpec &spec, llvm::StringRef name) {
   switch (cursor->kind) {
   case JsonValue::Kind::Null:
     return Argument::none();
@@ -26,7 +26,7 @@ static std::optional<Argument> readKeywordValue(const JsonCursor &cursor, llvm::
   case JsonValue::Kind::Real:
     return Argument(cursor->real);
   case JsonValue::Kind::String:
-    if (std::optional<Argument> value = parseKeywordText(name, cursor->text))
+    if (std::optional<Argument> value = parseKeywordText(spec, name, cursor->text))
       return value;
     cursor.error("observer-argument", ("unknown " + (name == "qscheme" ? name : "dtype") + " '" + cursor->text + "'").str());
     return std::nullopt;
@@ -70,7 +70,7 @@ static std::optional<ObserverSpec> readObserverObject(const JsonCursor &cursor) 
   for (const JsonMember &member : cursor->members) {
     if (member.key == "class" || member.key == "observer" || member.key == "comment")
       continue;
-    std::optional<Argument> value = readKeywordValue(cursor.at(member), member.key);
+    std::optional<Argument> value = readKeywordValue(cursor.at(member), spec, member.key);
     isFine &= value.has_value();
     if (!value)
       continue;

@@ -1,6 +1,7 @@
 // Reads constructor arguments of observers and checks those that all uniform observers share.
 #include "backends/observe/ObserverSettings.h"
 
+#include "backends/observe/AffineQuantize.h"
 #include "backends/observe/Observer.h"
 #include "ir/Diagnostics.h"
 #include "ir/Module.h"
@@ -35,6 +36,15 @@ ObserverSettings readObserverSettings(llvm::function_ref<const Argument *(llvm::
   settings.hasCustomRange = settings.givenMin && settings.givenMax;
   std::tie(settings.quantMin, settings.quantMax) =
       getEffectiveRange(settings.dtype, settings.reduceRange, settings.givenMin, settings.givenMax);
+  if (const Argument *target = find("target_dtype"); target && target->isString()) { // the affine family: what codes are stored as
+    if (llvm::Expected<AffineTarget> parsed = parseAffineTarget(target->getString())) {
+      settings.dtype = parsed->storage;
+      settings.quantMin = settings.givenMin.value_or(parsed->codeMin);
+      settings.quantMax = settings.givenMax.value_or(parsed->codeMax);
+    } else {
+      llvm::consumeError(parsed.takeError()); // the constructor says so
+    }
+  }
   settings.eps = readNumber("eps");
   settings.axis = readInt("ch_axis").value_or(0);
   settings.averagingConstant = readNumber("averaging_constant").value_or(1);

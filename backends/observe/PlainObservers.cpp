@@ -28,6 +28,8 @@ llvm::Error constructFixed(Module &observer) {
   const Argument *scale = observer.findAttribute("scale"), *zeroPoint = observer.findAttribute("zero_point");
   if (!scale || !scale->isNumber() || !zeroPoint || !zeroPoint->isInt())
     return error(observer.getLoc(), "'FixedQParamsObserver' needs a scale and an integer zero_point").code("observer_fixed");
+  if (zeroPoint->getInt() < INT32_MIN || zeroPoint->getInt() > INT32_MAX)
+    return error(observer.getLoc(), "'FixedQParamsObserver' has a zero_point of 32 bits, got {0}", std::to_string(zeroPoint->getInt())).code("observer_fixed");
   setVector(observer, "scale", static_cast<float>(scale->getNumber()));
   observer.setBuffer("zero_point", Tensor::of<int32_t>(DType::Int32, {1}, static_cast<int32_t>(zeroPoint->getInt())));
   return llvm::Error::success();

@@ -62,8 +62,12 @@ static std::vector<std::string> getWeightNames(const Module &module) {
 static llvm::Error attachWeightQParams(Module &reference, Module *trained, const ObserverSpec &spec, const std::string &key,
                                        llvm::StringRef name, const Location &loc) {
   DType dtype = spec.getDType();
+  if (!isQuantized(dtype) && dtype != DType::Float16)
+    return error(loc, "the weight '{0}' is to be {1}, which only the decomposed representation has; use a quantized dtype such as qint8", name,
+                 getDTypeInfo(dtype).torchName)
+        .code("convert_dtype");
   reference.setAttribute("weight_dtype", dtype);
-  if (!isQuantized(dtype)) { // float16: nothing to measure
+  if (dtype == DType::Float16) { // nothing to measure
     reference.setBuffer(key + "_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
     reference.setBuffer(key + "_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
     return llvm::Error::success();

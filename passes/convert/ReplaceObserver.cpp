@@ -71,12 +71,26 @@ static void replaceBy(Node &observerCall, Node *replacement) {
   observerCall.getParent()->erase(&observerCall);
 }
 
-static llvm::Error checkScales(const Node &observerCall, const QParams &qparams) {
-  for (float scale : qparams.scales)
+/// What quantize would refuse when the model runs (numerics 1.3, known_traps B47).
+static llvm::Error checkQParams(const Node &observerCall, const QParams &qparams) {
+  const std::string &observed = observerCall.getArg(0).getNode()->getName();
+  for (float scale : qparams.scales) {
     if (!std::isfinite(scale))
       return error(observerCall.getLoc(), "observer '{0}' of '{1}' yields the scale {2}: its calibration data was not finite",
-                   observerCall.getTargetText(), observerCall.getArg(0).getNode()->getName(), scale)
+                   observerCall.getTargetText(), observed, scale)
           .code("convert_scale");
+    if (!(scale > 0))
+      return error(observerCall.getLoc(), "observer '{0}' of '{1}' yields the scale {2}; a scale is above 0", observerCall.getTargetText(), observed, scale)
+          .code("convert_scale");
+  }
+  const DTypeInfo &codes = getDTypeInfo(toUnderlyingDType(qparams.dtype));
+  if (codes.codeMin == codes.codeMax)
+    return llvm::Error::success(); // float8
+  for (int64_t zeroPoint : qparams.zeroPoints)
+    if (zeroPoint < codes.codeMin || zeroPoint > codes.codeMax)
+      return error(observerCall.getLoc(), "observer '{0}' of '{1}' yields the zero point {2}, which {3} does not hold", observerCall.getTargetText(), observed,
+                   std::to_string(zeroPoint), getDTypeInfo(qparams.dtype).torchName)
+          .code("convert_zero_point");
   return llvm::Error::success();
 }
 
@@ -127,7 +141,7 @@ llvm::Error replaceObserver(ConvertState &state, Node &observerCall) {
     auto qparams = getQParams(state, observerCall);
     if (!qparams)
       return qparams.takeError();
-    if (llvm::Error err = checkScales(observerCall, *qparams))
+    if (llvm::Error err = checkQParams(observerCall, *qparams))
       return err;
     quantize = emitStaticQuantize(state, observerCall, *qparams);
   } else if (isDynamic) {

@@ -29,6 +29,23 @@ TEST_CASE("a mapping file with every key", "[qconfig]") {
   CHECK(again.value->toString() == mapping.toString());
 }
 
+TEST_CASE("a mapping file names observers of the affine family", "[qconfig]") {
+  auto result = readMapping(R"({ "global": {
+    "activation": { "class": "AffineQuantizedMinMaxObserver", "mapping_type": "ASYMMETRIC", "target_dtype": "uint8", "granularity": "PerTensor()" },
+    "weight": { "class": "AffineQuantizedMinMaxObserver", "mapping_type": "SYMMETRIC", "target_dtype": "int4", "granularity": "PerGroup(group_size=32)",
+                "scale_dtype": "bfloat16", "zero_point_domain": "NONE" } } })");
+  REQUIRE(result.value);
+  const QConfig &qconfig = *result.value->getGlobal();
+  CHECK(qconfig.activation->getDType() == DType::UInt8);
+  CHECK(qconfig.activation->getQuantMax() == 255);
+  CHECK(qconfig.weight->getDType() == DType::Int8); // what 4-bit codes are stored as
+  CHECK(qconfig.weight->getQuantMin() == -8);
+  CHECK(qconfig.weight->getQuantMax() == 7);
+  auto again = readMapping(writeQConfigMapping(*result.value));
+  REQUIRE(again.value);
+  CHECK(again.value->toString() == result.value->toString());
+}
+
 TEST_CASE("a mapping file may start from a default mapping", "[qconfig]") {
   auto result = readMapping(R"({ "extends": "x86", "object_type": [["torch.nn.PReLU", null], ["torch.nn.GELU", null]] })");
   REQUIRE(result.value);
@@ -126,4 +143,14 @@ TEST_CASE("qconfigs in Argument form", "[qconfig]") {
     QConfig qconfig = *findQConfigAlias(name);
     CHECK(llvm::cantFail(QConfig::fromArgument(qconfig.toArgument())).toString() == qconfig.toString());
   }
+}
+
+TEST_CASE("regexes cost neither stack nor time without end", "[qconfig]") {
+  CHECK_FALSE(matchesModuleNameRegex(".*x", std::string(300000, 'a')));
+  CHECK(matchesModuleNameRegex(".*x", std::string(300000, 'a') + "x"));
+  CHECK_FALSE(matchesModuleNameRegex("(a+)+$", std::string(60, 'a') + "b"));
+  CHECK_FALSE(matchesModuleNameRegex("(a|a)*b$", std::string(60, 'a') + "c"));
+  CHECK(matchesModuleNameRegex("layer[0-9]+\\.(conv|bn)\\d?", "layer12.conv3.x"));
+  CHECK_FALSE(matchesModuleNameRegex("conv", "layer1.conv"));
+  CHECK(matchesModuleNameRegex("(?:a|b){2,3}\\b", "ab.c"));
 }
