@@ -2,6 +2,7 @@
 #include "passes/convert/ConvertDetail.h"
 
 #include "ir/Ops.h"
+#include "ir/Text.h"
 #include "passes/GraphUtils.h"
 
 #include <cmath>
@@ -80,7 +81,8 @@ static llvm::Error checkQParams(const Node &observerCall, const QParams &qparams
                    observerCall.getTargetText(), observed, scale)
           .code("convert_scale");
     if (!(scale > 0))
-      return error(observerCall.getLoc(), "observer '{0}' of '{1}' yields the scale {2}; a scale is above 0", observerCall.getTargetText(), observed, scale)
+      return error(observerCall.getLoc(), "observer '{0}' of '{1}' yields the scale {2}; a scale is above 0", observerCall.getTargetText(), observed,
+                   formatFloat(scale))
           .code("convert_scale");
   }
   const DTypeInfo &codes = getDTypeInfo(toUnderlyingDType(qparams.dtype));

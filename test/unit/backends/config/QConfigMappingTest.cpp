@@ -30,10 +30,10 @@ TEST_CASE("a mapping file with every key", "[qconfig]") {
 }
 
 TEST_CASE("a mapping file names observers of the affine family", "[qconfig]") {
-  auto result = readMapping(R"({ "global": {
+  auto result = readMapping(R"json({ "global": {
     "activation": { "class": "AffineQuantizedMinMaxObserver", "mapping_type": "ASYMMETRIC", "target_dtype": "uint8", "granularity": "PerTensor()" },
     "weight": { "class": "AffineQuantizedMinMaxObserver", "mapping_type": "SYMMETRIC", "target_dtype": "int4", "granularity": "PerGroup(group_size=32)",
-                "scale_dtype": "bfloat16", "zero_point_domain": "NONE" } } })");
+                "scale_dtype": "bfloat16", "zero_point_domain": "NONE" } } })json");
   REQUIRE(result.value);
   const QConfig &qconfig = *result.value->getGlobal();
   CHECK(qconfig.activation->getDType() == DType::UInt8);
