@@ -14,14 +14,9 @@ namespace qfx {
 
 llvm::Expected<QConfigResolver> QConfigResolver::create(const QConfigMapping &mapping) {
   QConfigResolver resolver(mapping);
-  for (const auto &entry : mapping.getModuleNameRegexes()) {
-    try {
-      resolver.regexes.emplace_back(entry.first);
-    } catch (const std::regex_error &failure) {
-      return error(Location(), "module_name_regex '{0}' is not a regular expression: {1}", entry.first, failure.what())
-          .code("qconfig_regex");
-    }
-  }
+  for (const auto &entry : mapping.getModuleNameRegexes())
+    if (std::string why = findRegexError(entry.first); !why.empty())
+      return error(Location(), "module_name_regex '{0}' is not a regular expression: {1}", entry.first, why).code("qconfig_regex");
   unsigned index = 0;
   for (const auto &entry : mapping.getObjectTypes())
     resolver.typeIndex.try_emplace(entry.first.text, index++);
@@ -42,14 +37,14 @@ QConfigResolver::Choice QConfigResolver::chooseType(const OperatorName &type, Ch
 
 QConfigResolver::Choice QConfigResolver::chooseBase(const OperatorName &type, llvm::StringRef path, Choice fallback) {
   Choice choice = chooseType(type, std::move(fallback));
-  if (!regexes.empty()) {
+  if (const auto &regexes = mapping->getModuleNameRegexes(); !regexes.empty()) {
     auto [it, isNew] = regexCache.try_emplace(path);
     if (isNew)
       for (unsigned i = 0; i < regexes.size() && !it->second; ++i)
-        if (std::regex_search(path.begin(), path.end(), regexes[i], std::regex_constants::match_continuous))
+        if (matchesModuleNameRegex(regexes[i].first, path))
           it->second = i;
     if (it->second) {
-      const auto &entry = mapping->getModuleNameRegexes()[*it->second];
+      const auto &entry = regexes[*it->second];
       choice = {&entry.second, llvm::formatv("the module_name_regex entry '{0}'", entry.first)};
     }
   }

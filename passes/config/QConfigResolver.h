@@ -8,7 +8,6 @@
 #include "llvm/Support/Error.h"
 
 #include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -48,7 +47,6 @@ private:
   Choice chooseOrder(llvm::StringRef path, const OperatorName &type, Choice fallback);
 
   const QConfigMapping *mapping;
-  std::vector<std::regex> regexes; ///< parallel to the mapping's
   llvm::StringMap<unsigned> typeIndex, nameIndex;
   llvm::StringMap<std::optional<unsigned>> regexCache;                ///< path -> index of the first matching regex
   std::map<std::pair<std::string, std::string>, unsigned> callCounts; ///< (path, type) -> calls seen

@@ -14,7 +14,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <regex>
 #include <set>
 
 namespace qfx {
@@ -97,15 +96,9 @@ static std::vector<Diagnostic> findUnmatched(const QConfigMapping &mapping, cons
                          llvm::formatv("object_type entry '{0}' names no known operator{1}", entry.first.text,
                                        didYouMean(entry.first.text, getKnownTypes(entry.first, names)))));
   for (const auto &entry : mapping.getModuleNameRegexes()) {
-    std::regex regex;
-    try {
-      regex = std::regex(entry.first);
-    } catch (const std::regex_error &) {
+    if (!findRegexError(entry.first).empty())
       continue; // the resolver reports it
-    }
-    bool hit = llvm::any_of(names.paths, [&](const std::string &path) {
-      return std::regex_search(path, regex, std::regex_constants::match_continuous);
-    });
+    bool hit = llvm::any_of(names.paths, [&](const std::string &path) { return matchesModuleNameRegex(entry.first, path); });
     if (!hit)
       unmatched.push_back(makeDiagnostic(mapping.getRuleLoc("module_name_regex", entry.first),
                                          llvm::formatv("module_name_regex entry '{0}' matches no module{1}",
