@@ -302,6 +302,8 @@ llvm::Expected<std::unique_ptr<Program>> Program::compile(const GraphModule &mod
   if (!expanded)
     return expanded.takeError();
   auto impl = std::make_unique<Impl>(std::move(*expanded), options);
+  if (const Argument *engine = model.findMeta("engine"); options.engine.empty() && engine && engine->isString())
+    impl->options.engine = engine->getString();
   if (llvm::Error err = impl->checkKernels())
     return err;
   if (llvm::Error err = impl->planDeclared())

@@ -19,7 +19,9 @@
 namespace qfx {
 
 struct ProgramOptions {
-  std::string engine = "x86"; ///< x86 | fbgemm | onednn | qnnpack: decides the output stage (operators 3.6, 3.7)
+  /// x86 | fbgemm | onednn | qnnpack: decides the output stage and the range of dynamic quantization (operators 3.6, 3.7, 11.1).
+  /// Empty: the one that the model was lowered for (its meta `engine`), else x86.
+  std::string engine;
   int threads = 1;            ///< >= 1; never changes a bit of any result
   bool observe = false;       ///< observers and fake-quantizers update their buffers, in the model's own modules
   int64_t maxArenaBytes = 0;  ///< limit on intermediates of one plan; 0: physical memory

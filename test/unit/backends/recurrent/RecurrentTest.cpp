@@ -88,6 +88,30 @@ TEST_CASE("a cell of unknown nonlinearity is refused", "[recurrent]") {
   CHECK_THAT(getMessages(program.takeError()), Catch::Contains("must be 'tanh' or 'relu', got \"elu\""));
 }
 
+/// Operators 26, X03: with a bias of 0.4 steps, stage F keeps it and stage Q drops it.
+TEST_CASE("a model runs with the output stage of the engine it was lowered for", "[runtime]") {
+  std::string text =
+      "module m : torch.ao.nn.quantized.Linear(in_features=1, out_features=1, scale=0.005, zero_point=100)\n"
+      "parameter m.weight : qint8[1, 1]{scale=0.1, zero_point=0} = [[1]]\n"
+      "parameter m.bias : f32[1] = [0.004]\ngraph(%x : f32[N, 1]) {\n"
+      "  %q = call_function[torch.quantize_per_tensor](%x, 0.1, 10, torch.quint8)\n"
+      "  %r = call_module[m](%q)\n  return %r\n}\n";
+  NamedTensors inputs = {{"x", Tensor::of<float>(DType::Float32, {4, 1}, {0.0f, 0.1f, 0.2f, 0.3f})}};
+  auto run = [&](const std::string &meta, const ProgramOptions &options) {
+    Tensor out = runText("qfx 1\n" + meta + text, inputs, options)[0].value.tensor;
+    std::vector<int> codes;
+    for (uint8_t code : out.getData<uint8_t>())
+      codes.push_back(code);
+    return codes;
+  };
+  const std::vector<int> stageF = {101, 103, 105, 107}, stageQ = {100, 102, 104, 106};
+  CHECK(run("", {}) == stageF);
+  CHECK(run("meta engine = \"qnnpack\"\n", {}) == stageQ);
+  ProgramOptions x86;
+  x86.engine = "x86";
+  CHECK(run("meta engine = \"qnnpack\"\n", x86) == stageF);
+}
+
 TEST_CASE("an empty batch passes a recurrent layer", "[recurrent]") {
   std::string text = "qfx 1\nmodule m : torch.nn.GRU(input_size=3, hidden_size=4, bias=False)\n"
                      "parameter m.weight_ih_l0 : f32[12, 3] = 0\nparameter m.weight_hh_l0 : f32[12, 4] = 0\n"
