@@ -151,33 +151,40 @@ llvm::Expected<ValueType> inferSelect(const InferContext &context) {
   return ValueType(result);
 }
 
-/// Python's slice of a dimension: bounds clamp.  Rule `<op>_step`: step > 0.  A symbolic dimension survives a whole slice.
+/// Python's slice of a dimension: bounds clamp.  Rule `<op>_step`: step > 0.  A symbolic dimension survives a whole slice; a symbolic
+/// bound leaves the dimension unknown.
 static llvm::Expected<TensorType> sliceOne(const InferContext &context, const TensorType &input, int64_t dim,
-                                           std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step) {
+                                           const std::optional<Dim> &start, const std::optional<Dim> &stop, int64_t step) {
   if (step < 1)
     return context.fail("step", "wants a step > 0, got {0}", step);
   const Dim &size = input.shape[dim];
-  if (!size.isStatic()) {
+  auto isKnown = [](const std::optional<Dim> &bound) { return !bound || bound->isStatic(); };
+  if (!size.isStatic() || !isKnown(start) || !isKnown(stop)) {
     TensorType result = input;
-    bool isWhole = start.value_or(0) == 0 && stop.value_or(INT64_MAX) == INT64_MAX && step == 1;
-    if (!isWhole)
-      result.shape[dim] = Dim::unknown();
+    bool reachesEnd = !stop || *stop == Dim(INT64_MAX) || (*stop == size && !size.isUnknown());
+    if ((!start || *start == Dim(0)) && reachesEnd && step == 1)
+      return result;
+    result.shape[dim] = Dim::unknown();
+    if (input.quantizer && !input.quantizer->isPerTensor() && input.quantizer->getAxis() == dim)
+      result.quantizer = nullptr; // which channels are left is known only at run time
     return result;
   }
   int64_t limit = size.getValue();
   auto clamp = [limit](int64_t bound) { return std::clamp(bound < 0 ? bound + limit : bound, int64_t(0), limit); };
-  int64_t from = clamp(start.value_or(0)), to = clamp(stop.value_or(limit));
+  int64_t from = start ? clamp(start->getValue()) : 0, to = stop ? clamp(stop->getValue()) : limit;
   int64_t count = to > from ? (to - from - 1) / step + 1 : 0;
   return takeRange(input, dim, from, count, step);
 }
 
-static llvm::Expected<std::optional<int64_t>> getBound(const InferContext &context, llvm::StringRef slot) {
+/// A bound as written, or the size that it is; none if left out.
+static llvm::Expected<std::optional<Dim>> getBound(const InferContext &context, llvm::StringRef slot) {
   if (!context.hasValue(slot))
-    return std::optional<int64_t>();
-  auto bound = context.getInt(slot);
-  if (!bound)
-    return bound.takeError();
-  return std::optional<int64_t>(*bound);
+    return std::optional<Dim>();
+  ValueType value = context.getValue(slot);
+  if (const Dim *size = value.getDim())
+    return std::optional<Dim>(*size);
+  QFX_TRY(bound, context.getInt(slot));
+  return std::optional<Dim>(bound);
 }
 
 llvm::Expected<ValueType> inferSlice(const InferContext &context) {
@@ -296,11 +303,11 @@ llvm::Error TensorIndexer::apply(const ValueType &index) {
     return context.fail("index", "wants ints, slices, None, Ellipsis or tensors as indices");
   if (llvm::Error err = checkLeft(1))
     return err;
-  auto bound = [&](size_t k) -> std::optional<int64_t> {
+  auto bound = [&](size_t k) -> std::optional<Dim> {
     const Argument &given = host->getElements()[k];
-    return given.isInt() ? std::optional<int64_t>(given.getInt()) : std::nullopt;
+    return given.isInt() ? std::optional<Dim>(given.getInt()) : std::nullopt;
   };
-  auto sliced = sliceOne(context, type, dim, bound(0), bound(1), bound(2).value_or(1));
+  auto sliced = sliceOne(context, type, dim, bound(0), bound(1), bound(2).value_or(Dim(1)).getValue());
   if (!sliced)
     return sliced.takeError();
   type = *sliced;
