@@ -17,6 +17,9 @@ public:
   llvm::Expected<ExpandedModel> run() {
     ExpandedModel result;
     result.model = GraphModule(source.getRoot().shallowCopy(), std::make_unique<Graph>());
+    for (const auto &[key, value] : source.getMeta()) // options of operators stand there
+      if (key == "dynamic")
+        result.model.setMeta(key, value);
     Graph &graph = result.model.getGraph();
     // Copies come first so that every node keeps its name.
     for (const Node &node : source.getGraph().nodes()) {

@@ -29,7 +29,8 @@ int64_t getGemmScratchBytes(const GemmPlan &plan);
 /// Runs units [begin, end).
 /// \param a    u8 [rows, K], rows ldaElems apart; raw codes.
 /// \param dst  u8 (TileOutput::Code, params from prepareRequant) or f32 (TileOutput::Float, params from prepareDequant)
-///             [rows, N], rows ldcElems >= N apart; must not overlap a.
+///             or s32 (TileOutput::S32, params.exact32 only: sums of raw codes, the tables unread) [rows, N], rows
+///             ldcElems >= N apart; must not overlap a.
 /// Exact for every K and zero point: int32 sums are added in int64 when they could overflow (operators 3.5).
 void runGemm(const GemmPlan &plan, const RequantParams &params, TileOutput output, const uint8_t *a, int64_t ldaElems,
              void *dst, int64_t ldcElems, void *scratch, int64_t begin, int64_t end);

@@ -158,7 +158,7 @@ static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
   return llvm::Error::success();
 }
 
-llvm::Error lower(GraphModule &model, PassContext &context) {
+llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &options) {
   if (llvm::Error err = checkConverted(model))
     return err;
   if (llvm::Error err = lowerModuleGraphs(model, context))
@@ -186,19 +186,30 @@ llvm::Error lower(GraphModule &model, PassContext &context) {
     return err;
   PreparedState::drop(model);
   model.setMeta("engine", Argument(context.engine));
+  if (options.dynamic == DynamicRange::PerRow)
+    model.setMeta("dynamic", Argument("per-row"));
   return llvm::Error::success();
 }
 
 namespace {
 struct LowerPass final : Pass {
+  LowerPass(const LowerOptions &options) : options(options) {}
+
+  LowerOptions options;
+
   llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
-    if (llvm::Error err = lower(model, context))
+    if (llvm::Error err = lower(model, context, options))
       return err;
     return true;
   }
 };
 } // namespace
 
-std::unique_ptr<Pass> createLower(const PassOptions &) { return std::make_unique<LowerPass>(); }
+std::unique_ptr<Pass> createLower(const PassOptions &options) {
+  LowerOptions parsed;
+  if (options.getString("dynamic") == "per-row")
+    parsed.dynamic = DynamicRange::PerRow;
+  return std::make_unique<LowerPass>(parsed);
+}
 
 } // namespace qfx

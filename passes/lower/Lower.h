@@ -6,9 +6,19 @@
 
 namespace qfx {
 
+/// Where the activations of dynamic linear and recurrent layers are measured (operators 11.1).
+enum class DynamicRange : uint8_t {
+  PerTensor, ///< PyTorch's: one scale and zero point per call
+  PerRow,    ///< one per row, so that a row's result does not depend on its neighbours or on padding (known_traps B102)
+};
+
+struct LowerOptions {
+  DynamicRange dynamic = DynamicRange::PerTensor; ///< kept in the model's meta `dynamic`, which a Program honours
+};
+
 /// Rewrites dequantize -> op -> quantize patterns of a reference model by the rows of the lowering table, folds weights into packed
 /// parameters and drops the prepared state.  What stays a reference pattern is reported as a remark.
-llvm::Error lower(GraphModule &model, PassContext &context);
+llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &options = {});
 
 } // namespace qfx
 

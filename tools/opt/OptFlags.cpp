@@ -39,7 +39,7 @@ OptFlags::OptFlags()
       printWeights("print-weights", cl::desc("print all weights inline on a terminal too (elsewhere they always are)"), cl::cat(io)),
       pipeline("pass-pipeline", cl::desc("passes with options: 'fuse,prepare{mode=ptq}'"), cl::value_desc("pipeline"), cl::cat(passes)),
       pipelineAlias("p", cl::desc("alias of --pass-pipeline"), cl::aliasopt(pipeline), cl::cat(passes)),
-      quantize("quantize", cl::desc("the whole road: static, dynamic, weight-only, weight-only-4bit, float16 (= the pipeline quantize-KIND)"), cl::value_desc("kind"), cl::cat(quantization)),
+      quantize("quantize", cl::desc("the whole road: static, dynamic, dynamic-per-row, weight-only, weight-only-4bit, float16 (= the pipeline quantize-KIND)"), cl::value_desc("kind"), cl::cat(quantization)),
       backend("backend", cl::desc("built-in name or BackendConfig file (default native)"), cl::value_desc("name|file.json"), cl::init("native"), cl::cat(quantization)),
       engine("engine", cl::desc("x86, fbgemm, onednn or qnnpack (default: by the backend)"), cl::value_desc("name"), cl::cat(quantization)),
       qconfig("qconfig", cl::desc("QConfigMapping file (default: the backend's default mapping)"), cl::value_desc("file.json"), cl::cat(quantization)),

@@ -36,6 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", help="build folder with bin/qfx-opt and bin/qfx-run")
     parser.add_argument("--keep", help="leave the models here")
+    parser.add_argument("--results", help="write the table here")
     options = parser.parse_args()
     torch.set_num_threads(1)
     folder = options.keep or tempfile.mkdtemp()
@@ -64,13 +65,19 @@ def main():
             "--engine=" + engine, "-o", path(name + ".qfx"))
         qfx(name, name + ".qfx")
     failed = False
-    print("%d frames, %.0f %% speech" % (len(original), 100 * (original > 0.5).float().mean()))
+    lines = ["%d frames, %.0f %% speech; torch %s, one thread" % (len(original), 100 * (original > 0.5).float().mean(), torch.__version__), "",
+             "| model | largest difference of probabilities | limit | decisions that differ |", "|---|---|---|---|"]
     for name, (expected, actual) in results.items():
         worst = (expected - actual).abs().max().item()
         flipped = ((expected > 0.5) != (actual > 0.5)).sum().item()
         limit = LIMITS[name]
         failed |= limit is not None and not worst <= limit
-        print("%-8s largest difference %.6f (limit %s), %d decisions differ" % (name, worst, limit, flipped))
+        lines.append("| %s | %.6f | %s | %d |" % (name, worst, "" if limit is None else limit, flipped))
+    print("\n".join(lines))
+    if options.results:
+        with open(options.results, "w") as file:
+            file.write("# Voice detector, figures of one run\n\nWritten by `test/parity/voice/compare.py --results` (rebuilt: against the "
+                       "original; all others: against the rebuilt model in PyTorch).\n\n%s\n" % "\n".join(lines))
     return failed
 
 

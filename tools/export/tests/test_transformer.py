@@ -51,6 +51,34 @@ class TransformerTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn("graph(%ids : i64[N, 7], %mask : i64[N, 7]) {", self.write(folder)[0])
 
+    def test_slice_up_to_the_length(self):
+        class Places(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = torch.nn.Embedding(16, 4)
+                self.register_buffer("positions", torch.arange(16).unsqueeze(0))
+
+            def forward(self, x):
+                return x + self.embed(self.positions[:, :x.shape[1]])
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "p.qfx")
+            result = export(Places().eval(), (torch.randn(2, 7, 4),), path, trace="export", dynamic_dims={"x": {1: "S"}})
+            with open(path) as file:
+                text = file.read()
+            self.assertIn("graph(%x : f32[N, S, 4]) {", text)
+            self.assertRegex(text, r"aten\.slice\.Tensor\]\(%positions, 1, (0|None), %sym_size_int\w*\)")
+            self.assertEqual(result.graph_module(torch.randn(3, 12, 4)).shape, (3, 12, 4))
+
+    def test_size_that_the_model_fixes(self):
+        class Fixed(torch.nn.Module):
+            def forward(self, x):
+                return x.view(x.shape[0], 7, 4) + torch.ones(7, 1)
+
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(ExportError, "torch.export cannot keep S symbolic"):
+                export(Fixed().eval(), (torch.randn(2, 7, 4),), os.path.join(folder, "f.qfx"), trace="export", dynamic_dims={"x": {1: "S"}})
+
     def test_unknown_input(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(ExportError, "dynamic_dims names 'tokens'; the model's inputs are ids, mask"):
