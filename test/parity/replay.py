@@ -70,9 +70,21 @@ def _closing(line, start):
 def allows_one_step(text):
     """Names of the nodes of a lowered model whose operator is of level T1."""
     declarations, statements = parse_statements(text)
-    classes = dict(re.findall(r"^module ([\w.]+) : ([\w.]+)\(", "\n".join(declarations), re.MULTILINE))
+    classes = dict(re.findall(r"^module (\S+) : ([\w.]+)\(", "\n".join(declarations), re.MULTILINE))
     return {s.name for s in statements
             if LEVEL_ONE.search(classes.get(s.target, "") if s.op == "call_module" else s.target)}
+
+
+def differs_at_ties(statement, recorded, differs):
+    """Of a `mean` over stated dimensions: do codes differ only where the exact mean of the codes lies within 1e-4 of half a step? PyTorch rounds a
+    float sum there (level T1)."""
+    match = re.match(r"%(\w+), (\[?[-\d, ]+\]?)", statement.args)
+    if not statement.target.endswith("mean") or not match or match.group(1) not in recorded:
+        return False
+    dims = tuple(int(d) for d in re.findall(r"-?\d+", match.group(2)))
+    value = recorded[match.group(1)]
+    exact = (value.codes.astype(numpy.float64) - value.zero_point).mean(dims).reshape(differs.shape)
+    return bool((abs(exact - numpy.floor(exact) - 0.5)[differs] <= 1e-4).all())
 
 
 def build(text, recorded):

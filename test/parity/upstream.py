@@ -116,6 +116,14 @@ def intermediates(module, batch):
         return recorder.run(*batch), recorder.values
 
 
+def single_output(value):
+    """The tensor of a model with one output, which may stand in a dict or tuple (segmentation networks: {"out": ...})."""
+    leaves = torch.utils._pytree.tree_leaves(value)
+    if len(leaves) != 1:
+        raise ValueError("the parity test compares one output, the model has %d" % len(leaves))
+    return leaves[0]
+
+
 def save_tensors(path, tensors):
     """Writes tensors, quantized ones as codes with parameters (docs/IR.md)."""
     entries, metadata = {}, {}
