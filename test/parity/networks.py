@@ -22,12 +22,15 @@ from upstream import ENGINE
 
 
 def run(name, folder, tools, allowed):
-    """One network's row; a network that PyTorch or the exporter cannot take has a row that says so."""
+    """One network's row; a network that PyTorch or the exporter cannot take has a row that says so. What `folder` already holds is used."""
     try:
-        record.record(name, folder, subjects.load(name), False)
+        if not os.path.exists(os.path.join(folder, "about.json")):
+            record.record(name, folder, subjects.load(name), False)
     except Exception as error:
         traceback.print_exc()
         return compare.Row.failed(name, "not recorded: %s: %s" % (type(error).__name__, error))
+    if subjects.SUBJECTS[name].exported:
+        return compare.Row.float_only(name, folder, tools, allowed)
     return compare.Row(name, folder, tools, allowed, own=False)
 
 
@@ -35,7 +38,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", help="default: all of subjects.py")
     parser.add_argument("--build", default=os.path.join(compare.HERE, "..", "..", "build"))
-    parser.add_argument("--work", help="keeps every network's files in this folder (large)")
+    parser.add_argument("--work", help="keeps every network's files in this folder (large); recordings that are there are used again")
     parser.add_argument("-o", "--output", default=os.path.join(compare.HERE, "NETWORKS.md"))
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,6 +1,7 @@
 """Records PyTorch's side of the parity test: for each network the texts, parameters, outputs and integer values that
 torch.ao.quantization (x86) makes, beside the exported float model."""
 import argparse
+import copy
 import json
 import os
 import platform
@@ -32,6 +33,17 @@ def record_control(folder, model, calibration, inputs):
                      {"%d.output" % k: single_output(other.converted(batch)) for k, batch in enumerate(inputs)})
 
 
+def own_float_error(model, inputs):
+    """PyTorch's float outputs against the same model in double, over the largest output: what rounding alone does to this network."""
+    exact, worst, largest = copy.deepcopy(model).double(), 0.0, 0.0
+    with torch.no_grad():
+        for batch in inputs:
+            value = single_output(exact(batch.double() if batch.is_floating_point() else batch))
+            largest = max(largest, float(value.abs().max()))
+            worst = max(worst, float((single_output(model(batch)) - value).abs().max()))
+    return worst / largest
+
+
 def record(name, folder, subject, control):
     """Everything about one network (`subject`: model, calibration batches, evaluation batches) into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
     observers.safetensors (the calibrated model's statistics), inputs.safetensors `<k>.x`, float_outputs and int8_outputs
@@ -58,13 +70,14 @@ def record(name, folder, subject, control):
                          {"%d.output" % k: single_output(module(batch)) for k, batch in enumerate(inputs)})
     _, values = intermediates(phases.converted, (inputs[0][:1],))
     save_tensors(os.path.join(folder, "intermediates.safetensors"), values)
+    float_error = own_float_error(model, inputs)
     with open(os.path.join(folder, "saturation.json"), "w") as file:
         json.dump(saturation.saturated_images(phases.converted, inputs), file, indent=1)
     if control:
         record_control(folder, model, calibration, inputs)
     about = {
         "network": name, "torch": torch.__version__, "seed": SEED, "engine": torch.backends.quantized.engine,
-        "cpu": cpu_name(), "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
+        "cpu": cpu_name(), "float_error": float_error, "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
     }
     with open(os.path.join(folder, "about.json"), "w") as file:
         json.dump(about, file, indent=1)

@@ -211,7 +211,7 @@ SUBJECTS = {
     "efficientnet_v2_s": _image(classifier("efficientnet_v2_s"), 64, "EfficientNetV2"),
     "regnet_y_400mf": _image(classifier("regnet_y_400mf"), 64, "RegNetY"),
     "regnet_x_400mf": _image(classifier("regnet_x_400mf"), 64, "RegNetX"),
-    "convnext": _image(classifier("convnext_tiny"), 64, "ConvNeXt"),
+    "convnext": _image(classifier("convnext_tiny", layer_scale=0.5), 64, "ConvNeXt, layers scaled by 0.5 as after training"),
     "vit": _image(of_class("VisionTransformer", image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=64, mlp_dim=128), 32,
                   "ViT, two layers of width 64"),
     "swin": _image(swin(1), 32, "Swin, widths 24 and 48"),
@@ -261,6 +261,6 @@ def load(name) -> Tuple[nn.Module, List[torch.Tensor], List[torch.Tensor]]:
     if subject.exported:
         from qfx_export.aten import export_aten
 
-        model, _ = export_aten(model, (inputs[0],), {}, False, 2)
+        model, _ = export_aten(model, (inputs[0],), {}, True, 2)
         model = torch.fx.GraphModule(model, torch.fx.Tracer().trace(model))  # names as prepare_fx's own trace gives them
     return model, calibration, inputs
