@@ -2,6 +2,7 @@
 #include "backends/observe/AffineQuantize.h"
 
 #include "backends/observe/Float8Detail.h"
+#include "backends/observe/NanMinMax.h"
 #include "ir/Diagnostics.h"
 #include "ir/Text.h"
 
@@ -40,9 +41,6 @@ llvm::Expected<AffineTarget> parseAffineTarget(llvm::StringRef name) {
         .code("affine_dtype");
   }
 }
-
-static float maxNan(float a, float b) { return std::isnan(a) || a > b ? a : b; }
-static float minNan(float a, float b) { return std::isnan(a) || a < b ? a : b; }
 
 static llvm::Error checkFloat32(const Tensor &input) {
   if (input.getDType() == DType::Float32)

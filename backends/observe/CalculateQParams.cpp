@@ -1,5 +1,6 @@
 // The core formula of numerics 2.4, elementwise over channels, float32 after every operation.
 #include "backends/observe/CalculateQParamsDetail.h"
+#include "backends/observe/NanMinMax.h"
 #include "backends/observe/ObserverUtils.h"
 #include "ir/Diagnostics.h"
 #include "ir/Text.h"
@@ -9,10 +10,6 @@
 #include <cmath>
 
 namespace qfx {
-
-/// torch.max and torch.min: NaN wins.
-static float maxNan(float a, float b) { return std::isnan(a) || a > b ? a : b; }
-static float minNan(float a, float b) { return std::isnan(a) || a < b ? a : b; }
 
 /// What x86 conversion gives: NaN and out-of-range values become INT32_MIN.
 static int32_t toInt32(float value) {

@@ -24,12 +24,14 @@ namespace qfx {
 
 using namespace runtime;
 
-namespace {
-
+namespace runtime {
 struct FreeDeleter {
   void operator()(std::byte *bytes) const { std::free(bytes); }
 };
 using AlignedBytes = std::unique_ptr<std::byte, FreeDeleter>;
+} // namespace runtime
+
+namespace {
 
 /// Null if there is not enough memory.  The bytes are not touched.
 AlignedBytes allocateAligned(int64_t sizeBytes) {
