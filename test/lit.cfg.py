@@ -14,6 +14,8 @@ config.substitutions.append(("%models", os.path.join(config.test_source_root, "m
 config.substitutions.append(("%golden", os.path.join(config.test_source_root, "golden")))
 config.substitutions.append(("%source", config.qfx_source))
 config.substitutions.append(("%python", config.qfx_python))
+if config.qfx_sanitize:
+    config.available_features.add("sanitizer")
 for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "QFX_ISA"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

@@ -54,9 +54,11 @@ static Node *getOutputObserver(const ConvertState &state, Node &add) {
 }
 
 llvm::Error dropMismatchedAdditions(ConvertState &state) {
-  for (Node *add : state.model.getGraph().getNodeVector()) {
-    if (!isAddition(*add) || add->getArgs().size() < 2)
-      continue;
+  std::vector<Node *> additions; // gathered first: the observers around them are erased on the way
+  for (Node &node : state.model.getGraph().nodes())
+    if (isAddition(node) && node.getArgs().size() >= 2)
+      additions.push_back(&node);
+  for (Node *add : additions) {
     Node *left = getStaticObserver(state, add->getArg(0));
     Node *right = getStaticObserver(state, add->getArg(1));
     if (!left || !right || left == right)

@@ -131,7 +131,7 @@ llvm::Error Runner::prepare() {
   if (!loaded)
     return loaded.takeError();
   model = std::move(*loaded);
-  auto made = makeRunInputs(*model, flags.inputs, llvm::ArrayRef<std::string>(&*flags.input.begin(), flags.input.size()));
+  auto made = makeRunInputs(*model, flags.inputs, std::vector<std::string>(flags.input.begin(), flags.input.end()));
   if (!made)
     return made.takeError();
   batches = std::move(*made);
