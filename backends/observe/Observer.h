@@ -98,7 +98,7 @@ DType getObserverDType(const Module &observer);
 bool isObserverDynamic(const Module &observer);
 
 /// numerics 1.4 / 1.5: the weight tensor quantized with `qparams` (qint8, ...), codes clamped to the observer's range (operators 3.9).
-llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams);
+llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams, unsigned numThreads = 1);
 Tensor dequantizeTensor(const Tensor &input);
 
 } // namespace qfx

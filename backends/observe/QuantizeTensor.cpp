@@ -1,5 +1,6 @@
 // Float tensors to quantized ones and back (numerics 1.4 - 1.7, operators 3.9).
 #include "backends/observe/Observer.h"
+#include "backends/runtime/ParallelFor.h"
 #include "ir/Diagnostics.h"
 #include "kernels/quantize/Quantize.h"
 
@@ -59,15 +60,22 @@ Tensor packCodes(const Tensor &input, const QParams &qparams, const ChannelView 
 }
 
 template <class T>
-Tensor quantizeCodes(const Tensor &input, const QParams &qparams, const ChannelView &view, QuantizerRef quantizer) {
+Tensor quantizeCodes(const Tensor &input, const QParams &qparams, const ChannelView &view, QuantizerRef quantizer, unsigned numThreads) {
   std::vector<double> scales(qparams.scales.begin(), qparams.scales.end());
   std::vector<int32_t> zeroPoints(qparams.zeroPoints.begin(), qparams.zeroPoints.end());
   return Tensor::build(
       qparams.dtype, input.getSizes(),
       [&](MutableBytes bytes) {
         T *codes = reinterpret_cast<T *>(bytes.data());
-        kernels::quantizePerChannel<T>(input.getData<float>().data(), codes, view.outer, view.channels, view.inner,
-                                       scales.data(), zeroPoints.data());
+        const float *values = input.getData<float>().data();
+        // Channels may be cut apart where they lie one after the other.
+        auto pieces = static_cast<int64_t>(view.outer == 1 ? runtime::getNumPieces(numThreads, input.getSizeBytes()) : 1);
+        runtime::parallelFor(numThreads, static_cast<size_t>(pieces), [&](size_t piece) {
+          int64_t begin = view.channels * static_cast<int64_t>(piece) / pieces;
+          int64_t end = view.channels * static_cast<int64_t>(piece + 1) / pieces;
+          kernels::quantizePerChannel<T>(values + begin * view.inner, codes + begin * view.inner, view.outer, end - begin, view.inner,
+                                         scales.data() + begin, zeroPoints.data() + begin);
+        });
         const DTypeInfo &info = getDTypeInfo(qparams.dtype);
         int64_t low = std::max(qparams.quantMin.value_or(info.codeMin), info.codeMin);
         int64_t high = std::min(qparams.quantMax.value_or(info.codeMax), info.codeMax);
@@ -80,7 +88,7 @@ Tensor quantizeCodes(const Tensor &input, const QParams &qparams, const ChannelV
 
 } // namespace
 
-llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams) {
+llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams, unsigned numThreads) {
   if (input.getDType() != DType::Float32)
     return error(Location(), "quantization takes float32, got {0}", getDTypeInfo(input.getDType()).torchName).code("quantize_dtype");
   if (!isQuantized(qparams.dtype))
@@ -105,11 +113,11 @@ llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparam
     return packCodes(input, qparams, view, std::move(quantizer));
   switch (qparams.dtype) {
   case DType::QInt8:
-    return quantizeCodes<int8_t>(input, qparams, view, std::move(quantizer));
+    return quantizeCodes<int8_t>(input, qparams, view, std::move(quantizer), numThreads);
   case DType::QInt32:
-    return quantizeCodes<int32_t>(input, qparams, view, std::move(quantizer));
+    return quantizeCodes<int32_t>(input, qparams, view, std::move(quantizer), numThreads);
   default:
-    return quantizeCodes<uint8_t>(input, qparams, view, std::move(quantizer));
+    return quantizeCodes<uint8_t>(input, qparams, view, std::move(quantizer), numThreads);
   }
 }
 

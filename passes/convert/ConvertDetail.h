@@ -6,10 +6,21 @@
 #include "passes/Pass.h"
 #include "passes/prepare/PreparedState.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace qfx {
+
+/// A reference module whose weights are still to be measured.
+struct PendingWeights {
+  ModuleRef reference;
+  std::vector<std::string> keys; ///< `weight`, or weight_ih, weight_hh, ... of a recurrent one
+  ObserverSpec spec;             ///< of the qconfig
+  ModuleRef trained;             ///< the fake-quantizer that training fed; null: build one by `spec`
+  std::string path;              ///< where the float module lies, for messages
+  Location loc;
+};
 
 /// One run of convert: the model, what prepare decided, and the surroundings.
 struct ConvertState {
@@ -18,6 +29,8 @@ struct ConvertState {
   PassContext &context;
   llvm::DenseSet<const Node *> staticCustomCalls{}; ///< custom modules that yield codes
   llvm::StringSet<> convertedPaths{};               ///< standalone and custom modules that are converted already
+  std::vector<PendingWeights> pendingWeights{};     ///< in the order of their calls
+  llvm::DenseMap<const Module *, QParams> qparams{}; ///< measured ahead, see measureActivations
 };
 
 /// The observer module that `node` calls, or null.
@@ -41,8 +54,12 @@ llvm::Error convertStandalone(ConvertState &state, Node &call);
 llvm::Error convertCustomModule(ConvertState &state, Node &call);
 /// A DeQuantStub, or the observer of a module that yields codes.
 llvm::Error replaceByDequantize(Node &observerCall);
-/// 5.4: the module that `call` calls becomes a reference module if qconfig and backend agree.
+/// 5.4: the module that `call` calls becomes a reference module if qconfig and backend agree; its weights are measured later.
 llvm::Error convertWeightedModule(ConvertState &state, Node &call);
+/// Measures the pending weights, several modules at once, and writes their parameters on the reference modules.
+llvm::Error measureWeights(ConvertState &state);
+/// Calculates the parameters of all calibrated observers, several at once: the search of a histogram takes its time.
+void measureActivations(ConvertState &state);
 
 } // namespace qfx
 

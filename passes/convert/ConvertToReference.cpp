@@ -160,6 +160,7 @@ llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options
     return err;
   if (llvm::Error err = checkCalibration(state))
     return err;
+  measureActivations(state);
   if (llvm::Error err = dropMismatchedAdditions(state))
     return err;
 
@@ -177,6 +178,8 @@ llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options
     if (err)
       return err;
   }
+  if (llvm::Error err = measureWeights(state))
+    return err;
   model.getGraph().eliminateDeadCode();
   dropUnreferencedMembers(model, context.customConfig.convert.getPreservedAttributes());
   state.prepared.store(model);

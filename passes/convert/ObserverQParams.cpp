@@ -1,10 +1,14 @@
 // Quantization parameters of observer calls, those derived from another observer's included.
 #include "passes/convert/ConvertDetail.h"
 
+#include "backends/runtime/ParallelFor.h"
 #include "ir/Ops.h"
 #include "passes/prepare/DerivedObserver.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cmath>
+#include <optional>
 
 namespace qfx {
 
@@ -50,8 +54,30 @@ static llvm::Expected<QParams> deriveQParams(const ConvertState &state, const Mo
   return qparams;
 }
 
+void measureActivations(ConvertState &state) {
+  std::vector<const Module *> observers;
+  for (const Node &node : state.model.getGraph().nodes()) {
+    ModuleRef observer = getObserver(state.model, node);
+    if (observer && !isDerivedObserver(*observer) && !isObserverDynamic(*observer) && isQuantized(getObserverDType(*observer)) &&
+        hasObserved(*observer) && !llvm::is_contained(observers, observer.get()))
+      observers.push_back(observer.get());
+  }
+  std::vector<std::optional<QParams>> measured(observers.size());
+  runtime::parallelFor(state.context.numThreads, observers.size(), [&](size_t i) {
+    if (auto qparams = calculateQParams(*observers[i]))
+      measured[i] = std::move(*qparams);
+    else
+      llvm::consumeError(qparams.takeError()); // whoever asks for it gets the error again
+  });
+  for (size_t i = 0; i < observers.size(); ++i)
+    if (measured[i])
+      state.qparams.try_emplace(observers[i], std::move(*measured[i]));
+}
+
 llvm::Expected<QParams> getQParams(const ConvertState &state, const Node &observerCall) {
   ModuleRef observer = getObserver(state.model, observerCall);
+  if (auto measured = state.qparams.find(observer.get()); measured != state.qparams.end())
+    return measured->second;
   if (isDerivedObserver(*observer))
     return deriveQParams(state, *observer, observerCall.getLoc());
   return calculateQParams(*observer);

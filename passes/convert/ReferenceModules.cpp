@@ -2,6 +2,7 @@
 #include "passes/convert/ConvertDetail.h"
 
 #include "backends/config/QConfigPredicates.h"
+#include "backends/runtime/ParallelFor.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/ModuleUtils.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <optional>
 
 namespace qfx {
 
@@ -57,14 +59,34 @@ static std::vector<std::string> getWeightNames(const Module &module) {
   return names;
 }
 
-/// Runs the weight's observer once (a fake-quantizer that training has fed goes on from there) and records weight_qscheme,
-/// weight_dtype and the parameters of tensor `key` on a reference module (get_qparam_dict, operators 21).
-static llvm::Error attachWeightQParams(Module &reference, Module *trained, const ObserverSpec &spec, const std::string &key,
-                                       llvm::StringRef name, const Location &loc) {
-  DType dtype = spec.getDType();
+/// Runs the weight's observer once; a fake-quantizer that training has fed goes on from there.
+static llvm::Expected<QParams> measureWeight(const PendingWeights &pending, const Tensor &weight, llvm::StringRef name) {
+  ModuleRef observer = pending.trained;
+  if (!observer) {
+    auto built = pending.spec.build();
+    if (!built)
+      return built.takeError();
+    observer = std::move(*built);
+  }
+  if (llvm::Error err = observe(*observer, {weight.getData<float>().data(), weight.getSizes(), weight.getStrides()}))
+    return err;
+  auto qparams = calculateQParams(*observer);
+  if (!qparams)
+    return qparams.takeError();
+  for (float scale : qparams->scales)
+    if (!(scale > 0) || scale > std::numeric_limits<float>::max())
+      return reportScale(weight, name, scale, pending.loc);
+  return qparams;
+}
+
+/// Records weight_qscheme, weight_dtype and the parameters of tensor `key` on a reference module (get_qparam_dict, operators 21).
+static llvm::Error attachWeightQParams(const PendingWeights &pending, const std::string &key) {
+  Module &reference = *pending.reference;
+  std::string path = joinPath(pending.path, key);
+  DType dtype = pending.spec.getDType();
   if (!isQuantized(dtype) && dtype != DType::Float16)
-    return error(loc, "the weight '{0}' is to be {1}, which only the decomposed representation has; use a quantized dtype such as qint8", name,
-                 getDTypeInfo(dtype).torchName)
+    return error(pending.loc, "the weight '{0}' is to be {1}, which only the decomposed representation has; use a quantized dtype such as qint8",
+                 path, getDTypeInfo(dtype).torchName)
         .code("convert_dtype");
   reference.setAttribute("weight_dtype", dtype);
   if (dtype == DType::Float16) { // nothing to measure
@@ -72,26 +94,9 @@ static llvm::Error attachWeightQParams(Module &reference, Module *trained, const
     reference.setBuffer(key + "_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
     return llvm::Error::success();
   }
-  ModuleRef fresh;
-  if (!trained) {
-    auto built = spec.build();
-    if (!built)
-      return built.takeError();
-    fresh = std::move(*built);
-    trained = fresh.get();
-  }
-  Module *observer = trained;
-  const Tensor &weight = reference.getTensor(key);
-  ObservedTensor observed{weight.getData<float>().data(), weight.getSizes(), weight.getStrides()};
-  if (llvm::Error err = observe(*observer, observed))
-    return err;
-  auto qparams = calculateQParams(*observer);
+  auto qparams = measureWeight(pending, reference.getTensor(key), path);
   if (!qparams)
     return qparams.takeError();
-  for (float scale : qparams->scales)
-    if (!(scale > 0) || scale > std::numeric_limits<float>::max())
-      return reportScale(weight, name, scale, loc);
-
   bool perChannel = isPerChannel(qparams->scheme);
   llvm::SmallVector<int64_t, 1> sizes;
   if (perChannel)
@@ -130,6 +135,23 @@ static bool isFusedClass(const BackendConfig &backend, const Module &module) {
   return llvm::is_contained(backend.getFusedModuleClasses(), OperatorName::ofClass(module));
 }
 
+llvm::Error measureWeights(ConvertState &state) {
+  std::vector<std::optional<llvm::Error>> errors(state.pendingWeights.size());
+  runtime::parallelFor(state.context.numThreads, errors.size(), [&](size_t i) {
+    const PendingWeights &pending = state.pendingWeights[i];
+    for (const std::string &key : pending.keys)
+      if (llvm::Error err = attachWeightQParams(pending, key)) {
+        errors[i].emplace(std::move(err));
+        return;
+      }
+  });
+  llvm::Error all = llvm::Error::success();
+  for (std::optional<llvm::Error> &err : errors)
+    if (err)
+      all = llvm::joinErrors(std::move(all), std::move(*err));
+  return all;
+}
+
 llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
   ModuleRef module = state.model.getModule(call);
   const BackendConfig &backend = state.context.backend;
@@ -166,9 +188,7 @@ llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
 
   ModuleRef reference = makeModuleFrom(*referenceClass, *root);
   std::string rootPath = isFused ? joinPath(call.getTargetText(), "0") : call.getTargetText().str();
-  for (const std::string &weight : weights)
-    if (llvm::Error err = attachWeightQParams(*reference, trained.get(), *qconfig.weight, weight, joinPath(rootPath, weight), call.getLoc()))
-      return err;
+  state.pendingWeights.push_back({reference, std::move(weights), *qconfig.weight, std::move(trained), std::move(rootPath), call.getLoc()});
   if (!isFused) {
     state.model.getRoot().setModule(call.getTargetText(), reference);
     return llvm::Error::success();

@@ -1,6 +1,7 @@
 // The arithmetic of batch norm folding.
 #include "passes/fuse/FoldBatchNorm.h"
 
+#include "backends/runtime/ParallelFor.h"
 #include "ir/Diagnostics.h"
 #include "ir/OpKind.h"
 #include "ir/Ops.h"
@@ -89,19 +90,23 @@ static ChannelMap makeChannelMap(const Module &root, const Tensor &weight) {
   return map;
 }
 
-static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::ArrayRef<double> scale, DType compute) {
+static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::ArrayRef<double> scale, DType compute, unsigned numThreads) {
   if (weight.getDType() == DType::Float32 && compute == DType::Float32) {
     const float *src = weight.getData<float>().data();
     return Tensor::build(DType::Float32, weight.getSizes(), [&](MutableBytes bytes) {
       float *dst = reinterpret_cast<float *>(bytes.data());
       // Without transposition a whole row belongs to one channel.
       int64_t columns = map.isTransposed ? map.columns : 1, run = map.columns * map.inner / columns;
-      for (int64_t row = 0; row < map.rows; ++row)
-        for (int64_t column = 0; column < columns; ++column, src += run, dst += run) {
-          float factor = static_cast<float>(scale[static_cast<size_t>(map.getChannel(row, column))]);
-          for (int64_t i = 0; i < run; ++i)
+      auto pieces = static_cast<int64_t>(runtime::getNumPieces(numThreads, bytes.size()));
+      runtime::parallelFor(numThreads, static_cast<size_t>(pieces), [&](size_t piece) {
+        int64_t line = map.rows * static_cast<int64_t>(piece) / pieces * columns;
+        int64_t end = map.rows * static_cast<int64_t>(piece + 1) / pieces * columns;
+        for (; line < end; ++line) {
+          float factor = static_cast<float>(scale[static_cast<size_t>(map.getChannel(line / columns, line % columns))]);
+          for (int64_t i = line * run; i < (line + 1) * run; ++i)
             dst[i] = src[i] * factor;
         }
+      });
     });
   }
   std::vector<double> values = readVector(weight);
@@ -113,7 +118,7 @@ static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::Arr
   return buildVector(weight.getDType(), weight.getSizes(), values);
 }
 
-llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc) {
+llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc, unsigned numThreads) {
   const Tensor *weight = root.findTensor("weight"), *bias = root.findTensor("bias");
   const Tensor *mean = batchNorm.findTensor("running_mean"), *var = batchNorm.findTensor("running_var");
   const Tensor *gamma = batchNorm.findTensor("weight"), *beta = batchNorm.findTensor("bias");
@@ -182,7 +187,7 @@ llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchN
   }
 
   ModuleRef result = root.shallowCopy();
-  result->setParameter("weight", scaleWeight(*weight, map, scale, promote(weight->getDType(), scaleDType)));
+  result->setParameter("weight", scaleWeight(*weight, map, scale, promote(weight->getDType(), scaleDType), numThreads));
   result->setParameter("bias", buildVector(biasDType, {channels}, folded));
   result->setAttribute("bias", true);
   return result;

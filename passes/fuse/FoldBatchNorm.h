@@ -18,7 +18,9 @@ namespace qfx {
 /// do not fit or a dtype that is not a float (`fold_shape`), var + eps not positive (`fold_variance`).  A Linear also
 /// takes a batch norm of one feature. Source: Jacob et al. 2018 (arXiv 1712.05877) 3.2; order of operations:
 /// torch/nn/utils/fusion.py.
-llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc);
+///
+/// \param numThreads large weights are scaled in so many pieces at once
+llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc, unsigned numThreads = 1);
 
 } // namespace qfx
 

@@ -44,13 +44,13 @@ Tensor roundToHalf(const Tensor &weight) {
 }
 
 /// Replaces each weight of `module` by its quantized form, as the reference module's parameters say.
-static llvm::Error quantizeWeights(Module &module, const Module &reference) {
+static llvm::Error quantizeWeights(Module &module, const Module &reference, unsigned numThreads) {
   Module::Named<Tensor> parameters = module.getParameters();
   for (const auto &[name, weight] : parameters) {
     if (!startsWith(name, "weight"))
       continue;
     if (getWeightQParams(reference, name)) {
-      auto quantized = getQuantizedWeight(reference, name);
+      auto quantized = getQuantizedWeight(reference, name, numThreads);
       if (!quantized)
         return quantized.takeError();
       module.setParameter(name, std::move(*quantized));
@@ -75,7 +75,7 @@ llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const Tar
         if (const Argument *value = child == root || root->findAttribute(slot.name) ? nullptr : child->findAttribute(slot.name))
           module->setAttribute(slot.name, *value);
   if (root->findAttribute("weight_dtype")) {
-    if (llvm::Error err = quantizeWeights(*module, *root))
+    if (llvm::Error err = quantizeWeights(*module, *root, state.context.numThreads))
       return err;
   } else if (root->isA(prelu)) {
     auto weight = quantizeByQConfig(state, call, root->getTensor("weight"));
@@ -108,7 +108,8 @@ struct ModuleMatch {
 };
 } // namespace
 
-std::string getFreshPath(const Module &root, llvm::StringRef path) {
+/// The first free sibling path of `path`: l_1, l_2, ...
+static std::string getFreshPath(const Module &root, llvm::StringRef path) {
   for (unsigned i = 1;; ++i) {
     std::string candidate = path.str() + "_" + std::to_string(i);
     auto [parentPath, name] = splitPath(candidate);

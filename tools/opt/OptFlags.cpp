@@ -48,7 +48,7 @@ OptFlags::OptFlags()
       strict("strict", cl::desc("a layer that stays float is an error"), cl::cat(quantization)),
       allowUnmatched("allow-unmatched", cl::desc("rules that match nothing warn instead of failing"), cl::cat(quantization)),
       allowUncalibrated("allow-uncalibrated", cl::desc("observers without data warn instead of failing"), cl::cat(quantization)),
-      threads("threads", cl::desc("threads of calibration, 1..256 (default 1)"), cl::init(1), cl::cat(quantization)),
+      threads("threads", cl::desc("threads of calibration and of work on weights, 1..256 (default 1)"), cl::init(1), cl::cat(quantization)),
       remarks("remarks", cl::ValueOptional, cl::desc("what was done and why not: missed (default), applied, all"), cl::value_desc("kind"), cl::cat(inspection)),
       timing("timing", cl::ValueOptional, cl::desc("time per pass: list (default), tree, json"), cl::value_desc("form"), cl::cat(inspection)),
       coverage("coverage", cl::desc("table of every call: requested, granted, why not"), cl::cat(inspection)),
