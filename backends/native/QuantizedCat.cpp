@@ -1,5 +1,6 @@
-// Concatenation of quantized tensors: inputs with the result's parameters are copied, others requantized (operators 6).
+// Concatenation and stacking of quantized tensors: inputs with the result's parameters are copied, others requantized (operators 6).
 #include "backends/native/CodeSteps.h"
+#include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
 
@@ -7,7 +8,7 @@ namespace qfx::runtime {
 
 namespace {
 
-llvm::Expected<RuntimeValue> emitQuantizedCat(BindContext &context, bool relu) {
+llvm::Expected<RuntimeValue> emitQuantizedCat(BindContext &context, bool relu, bool stacks = false) {
   llvm::Expected<std::vector<View>> parts = context.getTensors("tensors");
   if (!parts)
     return parts.takeError();
@@ -28,17 +29,18 @@ llvm::Expected<RuntimeValue> emitQuantizedCat(BindContext &context, bool relu) {
   // Channels-last images along channels take the vector rule, all else the exact one.
   bool isVector = type->getRank() == 4 && dim == 1;
   for (const View &part : *parts)
-    isVector &= part.type.format == MemoryFormat::ChannelsLast;
+    isVector &= !stacks && part.type.format == MemoryFormat::ChannelsLast;
   std::vector<std::pair<View, View>> copies;
   std::vector<const View *> reads;
   int64_t start = 0;
-  for (const View &part : *parts) {
+  for (const View &source : *parts) {
+    View part = stacks && source.getRank() + 1 == type->getRank() ? unsqueezed(source, dim) : source;
     llvm::Expected<CodeOperand> operand = toCodeOperand(context, part, "tensors");
     if (!operand)
       return operand.takeError();
-    if (part.getDType() != type->dtype || part.getRank() != type->getRank())
+    if (part.getDType() != type->dtype || source.getRank() + stacks != type->getRank())
       return context.fail("all tensors must be {0} of rank {1}, got {2}", getDTypeInfo(type->dtype).text,
-                          type->getRank(), toString(part.type));
+                          type->getRank() - stacks, toString(source.type));
     View codes = part;
     bool isSame = operand->params.scale == output->scale && operand->params.zeroPoint == output->zeroPoint;
     kernels::CodeType code = operand->isSigned() ? kernels::CodeType::S8 : kernels::CodeType::U8;
@@ -70,6 +72,9 @@ llvm::Expected<RuntimeValue> emitQuantizedCat(BindContext &context, bool relu) {
 } // namespace
 
 llvm::Expected<RuntimeValue> bindQuantizedCat(BindContext &context) { return emitQuantizedCat(context, false); }
+llvm::Expected<RuntimeValue> bindQuantizedStack(BindContext &context) {
+  return emitQuantizedCat(context, /*relu=*/false, /*stacks=*/true);
+}
 llvm::Expected<RuntimeValue> bindQuantizedCatRelu(BindContext &context) { return emitQuantizedCat(context, true); }
 
 } // namespace qfx::runtime

@@ -341,6 +341,13 @@ llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
   return RuntimeValue(view);
 }
 
+llvm::Expected<RuntimeValue> bindMakeTuple(BindContext &context) {
+  RuntimeValue input = context.getValue("input");
+  if (input.kind != RuntimeValue::Kind::Sequence)
+    return context.fail("a tuple is made of a list or tuple of values, got {0}", describe(input));
+  return input;
+}
+
 /// channel_shuffle: [N, g, C / g, ...] with both swapped.
 llvm::Expected<RuntimeValue> bindChannelShuffle(BindContext &context) {
   llvm::Expected<View> input = context.getTensor("input");

@@ -1,6 +1,7 @@
 // Quantize and dequantize, per tensor, per channel and with parameters found while running.
 #include "kernels/quantize/Quantize.h"
 #include "backends/observe/ChooseQuantizationParams.h"
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/histogram/Histogram.h"
@@ -128,6 +129,10 @@ llvm::Expected<RuntimeValue> bindQuantizeDynamic(BindContext &context) {
   llvm::Expected<TensorType> type = context.getResultTensor();
   if (!type)
     return type.takeError();
+  if (type->dtype == DType::Float16) { // half precision has no parameters
+    llvm::Expected<View> half = castTo(context, *input, DType::Float16);
+    return half ? llvm::Expected<RuntimeValue>(*half) : half.takeError();
+  }
   if (type->dtype != DType::QUInt8 && type->dtype != DType::QInt8)
     return context.fail("quantizes to quint8 or qint8, got {0}", getDTypeInfo(type->dtype).text);
   llvm::Expected<bool> reduceRange = context.attrs().getBool("reduce_range");
@@ -164,8 +169,12 @@ llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
     return input.takeError();
   if (input->getDType() == DType::Float32)
     return RuntimeValue(*input);
+  if (input->getDType() == DType::Float16) {
+    llvm::Expected<View> wide = castTo(context, *input, DType::Float32);
+    return wide ? llvm::Expected<RuntimeValue>(*wide) : wide.takeError();
+  }
   if (!hasCodes(input->getDType()))
-    return context.fail("takes quint8, qint8, qint32 or float32, got {0}", toString(input->type));
+    return context.fail("takes quint8, qint8, qint32, float16 or float32, got {0}", toString(input->type));
   llvm::Expected<TensorType> type = context.getResultTensor();
   if (!type)
     return type.takeError();

@@ -130,12 +130,17 @@ llvm::Error Program::Impl::planDeclared() {
   return plan ? llvm::Error::success() : plan.takeError();
 }
 
+/// An input with a default that nobody reads, as tracing leaves `mask=None`.
+static bool mayBeMissing(const Node &placeholder) { return !placeholder.getArgs().empty() && placeholder.getUsers().empty(); }
+
 llvm::Error Program::Impl::checkInputs(llvm::ArrayRef<Tensor> inputs) const {
   if (inputs.size() != placeholders.size())
     return error(Location(), "the model takes {0} inputs, got {1}", placeholders.size(), inputs.size())
         .code("run_input");
   std::map<std::string, std::pair<int64_t, std::string>> symbols; // value, and the input that set it
   for (auto [node, tensor] : llvm::zip(placeholders, inputs)) {
+    if (!tensor && mayBeMissing(*node))
+      continue;
     if (!tensor)
       return error(node->getLoc(), "input '{0}' is missing", node->getTargetText()).code("run_input");
     if (!tensor.isDense())
@@ -201,6 +206,11 @@ llvm::Expected<Plan *> Program::Impl::getPlan(llvm::ArrayRef<TensorType> types, 
 llvm::Expected<Plan *> Program::Impl::start(llvm::ArrayRef<Tensor> inputs, bool keepAll) {
   if (llvm::Error err = checkInputs(inputs))
     return err;
+  std::vector<Tensor> present(inputs.begin(), inputs.end());
+  for (Tensor &input : present)
+    if (!input) // nobody reads it
+      input = Tensor::of<float>(DType::Float32, {0}, {});
+  inputs = present;
   std::vector<TensorType> types;
   for (auto [node, input] : llvm::zip(placeholders, inputs)) {
     types.push_back(input.getType());

@@ -380,4 +380,12 @@ llvm::Expected<ValueType> inferGetItem(const InferContext &context) {
   return context.fail("index", "finds no such key in the dict");
 }
 
+/// tuple([a, b]): the same values.  Rule `make_tuple_input`.
+llvm::Expected<ValueType> inferMakeTuple(const InferContext &context) {
+  ValueType input = context.getValue("input");
+  if (const auto *sequence = input.getSequence())
+    return ValueType::sequence(Argument::Kind::Tuple, sequence->elements);
+  return context.fail("input", "wants a list or tuple of values");
+}
+
 } // namespace qfx
