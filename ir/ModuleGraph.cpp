@@ -1,4 +1,5 @@
-// A graph as an attribute: a list of nodes, each (name, opcode, target, args, kwargs, scope, meta), nodes in arguments by name.
+// A graph as an attribute: a list of nodes, each (name, opcode, target, args, kwargs, scope, meta, type, line, column), nodes in arguments by
+// name.  Places are in the text that the module itself stands in.
 #include "ir/ModuleGraph.h"
 
 #include "ir/Ops.h"
@@ -32,9 +33,71 @@ static Argument encode(const Argument &value) {
   return value;
 }
 
+/// (dtype, dimensions, memory format, quantizer); a symbolic dimension is (factor, symbol), a quantizer (axis, scales, zero points).
+static Argument encodeType(const std::optional<TensorType> &type) {
+  if (!type)
+    return Argument();
+  Argument::Elements dims;
+  for (const Dim &dim : type->shape)
+    dims.push_back(dim.isStatic() ? Argument(dim.getValue()) : Argument::tuple({Argument(dim.getFactor()), Argument(dim.getSymbol())}));
+  Argument quantizer;
+  if (type->quantizer) {
+    Argument::Elements scales, zeroPoints;
+    for (double scale : type->quantizer->getScales())
+      scales.push_back(Argument(scale));
+    for (int64_t zeroPoint : type->quantizer->getZeroPoints())
+      zeroPoints.push_back(Argument(zeroPoint));
+    for (float zeroPoint : type->quantizer->getFloatZeroPoints())
+      zeroPoints.push_back(Argument(static_cast<double>(zeroPoint)));
+    quantizer = Argument::tuple({type->quantizer->isPerTensor() ? Argument() : Argument(type->quantizer->getAxis()),
+                                 Argument::list(std::move(scales)), Argument::list(std::move(zeroPoints))});
+  }
+  return Argument::tuple({Argument(type->dtype), Argument::list(std::move(dims)), Argument(type->format), std::move(quantizer)});
+}
+
+static QuantizerRef decodeQuantizer(const Argument &value) {
+  if (value.isNone())
+    return nullptr;
+  llvm::ArrayRef<Argument> fields = value.getElements();
+  std::vector<double> scales;
+  std::vector<float> floatScales, floatZeroPoints;
+  std::vector<int64_t> zeroPoints;
+  for (const Argument &scale : fields[1].getElements()) {
+    scales.push_back(scale.getFloat());
+    floatScales.push_back(static_cast<float>(scale.getFloat()));
+  }
+  for (const Argument &zeroPoint : fields[2].getElements())
+    if (zeroPoint.isInt())
+      zeroPoints.push_back(zeroPoint.getInt());
+    else
+      floatZeroPoints.push_back(static_cast<float>(zeroPoint.getFloat()));
+  if (fields[0].isNone())
+    return std::make_shared<Quantizer>(Quantizer::perTensor(scales.front(), zeroPoints.front()));
+  int64_t axis = fields[0].getInt();
+  return std::make_shared<Quantizer>(floatZeroPoints.empty()
+                                         ? Quantizer::perChannel(std::move(scales), std::move(zeroPoints), axis)
+                                         : Quantizer::perChannelFloat(std::move(floatScales), std::move(floatZeroPoints), axis));
+}
+
+static std::optional<TensorType> decodeType(const Argument &value) {
+  if (value.isNone())
+    return std::nullopt;
+  llvm::ArrayRef<Argument> fields = value.getElements();
+  TensorType type;
+  type.dtype = fields[0].getDType();
+  for (const Argument &dim : fields[1].getElements())
+    type.shape.push_back(dim.isInt() ? Dim(dim.getInt()) : Dim::symbolic(dim.getElements()[1].getString(), dim.getElements()[0].getInt()));
+  type.format = fields[2].getMemoryFormat();
+  type.quantizer = decodeQuantizer(fields[3]);
+  return type;
+}
+
 namespace {
 class Decoder {
 public:
+  /// \param loc  of the module that has the graph.
+  explicit Decoder(const Location &loc) : loc(loc) {}
+
   std::unique_ptr<Graph> run(const Argument &nodes) {
     for (const Argument &node : nodes.getElements())
       addNode(node.getElements());
@@ -43,7 +106,7 @@ public:
 
 private:
   void addNode(llvm::ArrayRef<Argument> fields) {
-    assert(fields.size() == 7 && "written by writeGraph");
+    assert(fields.size() == 10 && "written by writeGraph");
     const std::string &name = fields[0].getString(), &target = fields[2].getString();
     std::vector<Argument> args;
     for (const Argument &arg : fields[3].getElements())
@@ -58,6 +121,9 @@ private:
       node->setScope(Scope{fields[5].getElements()[0].getString(), fields[5].getElements()[1].getString()});
     for (const auto &[key, value] : fields[6].getEntries())
       node->setMeta(key, value);
+    node->setType(decodeType(fields[7]));
+    auto line = static_cast<uint32_t>(fields[8].getInt());
+    node->setLoc(line ? Location{loc.file, line, static_cast<uint32_t>(fields[9].getInt())} : loc);
     byName[name] = node;
   }
 
@@ -109,6 +175,7 @@ private:
     return value;
   }
 
+  const Location &loc;
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
   llvm::StringMap<Node *> byName;
 };
@@ -121,7 +188,7 @@ bool hasGraph(const Module &module) {
 
 std::unique_ptr<Graph> readGraph(const Module &module) {
   assert(hasGraph(module) && "the module has no graph");
-  return Decoder().run(module.getAttribute(kGraphAttribute));
+  return Decoder(module.getLoc()).run(module.getAttribute(kGraphAttribute));
 }
 
 void writeGraph(Module &module, const Graph &graph) {
@@ -136,10 +203,13 @@ void writeGraph(Module &module, const Graph &graph) {
     Argument scope;
     if (node.getScope())
       scope = Argument::list({Argument(node.getScope()->path), Argument(node.getScope()->className)});
+    bool hasPlace = node.getLoc().isKnown() && node.getLoc().file == module.getLoc().file;
     nodes.push_back(Argument::list({Argument(node.getName()), Argument(static_cast<int64_t>(node.getOpcode())),
                                     Argument(node.getTargetText()), Argument::list(std::move(args)),
                                     Argument::dict(std::move(kwargs)), std::move(scope),
-                                    Argument::dict({node.getMeta().begin(), node.getMeta().end()})}));
+                                    Argument::dict({node.getMeta().begin(), node.getMeta().end()}), encodeType(node.getType()),
+                                    Argument(static_cast<int64_t>(hasPlace ? node.getLoc().line : 0)),
+                                    Argument(static_cast<int64_t>(hasPlace ? node.getLoc().column : 0))}));
   }
   module.setAttribute(kGraphAttribute, Argument::list(std::move(nodes)));
 }
@@ -169,8 +239,6 @@ GraphModule openModule(const Module &module) {
   GraphModule model(std::move(root), readGraph(module));
   for (auto &[name, value] : readGraphMeta(module))
     model.setMeta(name, std::move(value));
-  for (Node &node : model.getGraph().nodes())
-    node.setLoc(module.getLoc());
   return model;
 }
 

@@ -13,7 +13,7 @@ bool hasGraph(const Module &module);
 /// change; closeModule of the result replaces it.  Asserts hasGraph.
 GraphModule openModule(const Module &module);
 
-/// The model as one module.  Types of the graph's nodes and their places in the source are not kept.
+/// The model as one module.  Nodes keep their places as long as they are in the text that the module stands in; others have the module's.
 ModuleRef closeModule(const GraphModule &model);
 
 /// The graph alone, for those who only look.
