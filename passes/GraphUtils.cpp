@@ -1,6 +1,7 @@
 // Attribute names, producers and small tests on nodes.
 #include "passes/GraphUtils.h"
 
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -31,6 +32,13 @@ bool isDequantize(const Node *node) {
 
 bool isFunctionCall(const Node *node, const TargetInfo &function) {
   return node && node->is(Opcode::CallFunction) && &node->getTarget()->getCanonical() == &function.getCanonical();
+}
+
+bool isJoin(const Node &node) {
+  if (!node.getTarget())
+    return false;
+  OpKind op = node.getTarget()->op;
+  return op == OpKind::Cat || op == OpKind::Stack;
 }
 
 const Argument *findOperand(const Node &node, size_t index, llvm::StringRef name) {

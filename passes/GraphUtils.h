@@ -20,6 +20,9 @@ bool isDequantize(const Node *node);
 /// A call of exactly this function, by canonical spelling.
 bool isFunctionCall(const Node *node, const TargetInfo &function);
 
+/// cat or stack: it puts tensors of a list side by side, so that on codes they must share one scale.
+bool isJoin(const Node &node);
+
 /// The argument at position `index`, or under `name` if it was passed by keyword; null if neither (backend_config 7.1, qfx rule).
 const Argument *findOperand(const Node &node, size_t index, llvm::StringRef name);
 

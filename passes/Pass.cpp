@@ -29,6 +29,12 @@ llvm::Error PassContext::missed(llvm::StringRef pass, const Node &node, std::str
   return llvm::Error::success();
 }
 
+llvm::Error PassContext::checkCancelled(llvm::StringRef pass) const {
+  if (isCancelled && isCancelled())
+    return error({}, "'{0}' was cancelled", pass).code("cancelled");
+  return llvm::Error::success();
+}
+
 void PassContext::applied(llvm::StringRef pass, const Node &node, std::string message) const {
   if (!onRemark)
     return;

@@ -54,6 +54,7 @@ struct PassContext {
   bool strict = false;            ///< every fallback to float is an error
   bool allowUnmatched = false;    ///< rules that match nothing warn instead of failing
   bool allowUncalibrated = false; ///< observers without data warn instead of failing
+  bool splitOutputs = false;      ///< what joins values right before they leave the model stays float: each keeps a range of its own
   unsigned numThreads = 1;
   std::function<void(const Remark &)> onRemark;
   /// Told of every call node by prepare, and by convert-to-reference and lower of those that changed their state.
@@ -61,10 +62,14 @@ struct PassContext {
   std::function<void(const Diagnostic &)> onWarning;
   /// Calibration and the like: done, total (0 if unknown).  Returning false cancels with an error.
   std::function<bool(size_t done, size_t total)> onProgress;
+  /// Asked by every pass as it goes, at least once per node or batch; true ends it with the error `cancelled`.
+  std::function<bool()> isCancelled;
 
   void warn(Diagnostic diagnostic) const;
   /// Reports a declined node; under `strict` the same text comes back as an error.
   llvm::Error missed(llvm::StringRef pass, const Node &node, std::string requested, Diagnostic why) const;
+  /// The error `cancelled`, which names the pass, if isCancelled says so.
+  llvm::Error checkCancelled(llvm::StringRef pass) const;
   void applied(llvm::StringRef pass, const Node &node, std::string message) const;
 };
 

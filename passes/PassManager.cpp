@@ -53,6 +53,8 @@ llvm::Error PassManager::run(GraphModule &model, PassContext &context) {
   runs.clear();
   for (size_t index = 0; index < passes.size(); ++index) {
     Entry &entry = passes[index];
+    if (llvm::Error err = context.checkCancelled(entry.name))
+      return err;
     PassRun run;
     run.index = index;
     run.name = entry.name;

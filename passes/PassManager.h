@@ -61,7 +61,7 @@ public:
   bool empty() const { return passes.empty(); }
   size_t size() const { return passes.size(); }
 
-  /// Runs the passes in order and stops at the first error.
+  /// Runs the passes in order and stops at the first error, or before a pass when context.isCancelled says so (`cancelled`).
   llvm::Error run(GraphModule &model, PassContext &context);
 
   /// The passes that ran so far, the failed one included.

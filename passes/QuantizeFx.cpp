@@ -4,7 +4,6 @@
 #include "passes/Pass.h"
 #include "passes/convert/Convert.h"
 #include "passes/fuse/Fuse.h"
-#include "passes/lower/Lower.h"
 
 namespace qfx {
 
@@ -36,10 +35,10 @@ llvm::Expected<GraphModule> convertToReferenceFx(GraphModule model, PassContext 
   return model;
 }
 
-llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context) {
+llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context, const LowerOptions &options) {
   if (llvm::Error err = convertToReference(model, {context.convertQConfigMapping}, context))
     return err;
-  if (llvm::Error err = lower(model, context))
+  if (llvm::Error err = lower(model, context, options))
     return err;
   return model;
 }

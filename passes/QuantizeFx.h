@@ -5,6 +5,7 @@
 #include "ir/GraphModule.h"
 #include "passes/Pass.h"
 #include "passes/calibrate/Calibrate.h"
+#include "passes/lower/Lower.h"
 #include "passes/prepare/Prepare.h"
 
 namespace qfx {
@@ -25,7 +26,7 @@ llvm::Expected<GraphModule> prepareQatFx(GraphModule model, PrepareOptions optio
 llvm::Expected<GraphModule> convertToReferenceFx(GraphModule model, PassContext &context);
 
 /// convert_fx: the reference model lowered to the quantized operators of context.engine.
-llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context);
+llvm::Expected<GraphModule> convertFx(GraphModule model, PassContext &context, const LowerOptions &options = {});
 
 /// The whole road of static quantization: prepareFx, the batches of `source` through it, convertFx.  Errors: those of the three.
 llvm::Expected<GraphModule> quantizeStaticFx(GraphModule model, const PrepareOptions &options, const BatchSource &source,

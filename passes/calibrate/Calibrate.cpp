@@ -5,6 +5,7 @@
 #include "backends/runtime/Program.h"
 #include "ir/weights/MappedFile.h"
 #include "passes/PassRegistry.h"
+#include "passes/calibrate/JoinedRanges.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -83,8 +84,12 @@ static llvm::Error run(GraphModule &model, const BatchSource &next, size_t total
   options.threads = static_cast<int>(context.numThreads);
   options.observe = true;
   NonFiniteReport report(model);
-  auto warnAtEnd = llvm::make_scope_exit([&] { report.warn(context); });
-  auto program = Program::compile(model, options);
+  JoinedRanges ranges(model);
+  auto warnAtEnd = llvm::make_scope_exit([&] {
+    report.warn(context);
+    ranges.warn(context);
+  });
+  auto program = Program::compile(ranges.getModel(), options);
   if (!program)
     return program.takeError();
   for (size_t i = 0;; ++i) {
@@ -99,6 +104,8 @@ static llvm::Error run(GraphModule &model, const BatchSource &next, size_t total
       releasePages(entry.second); // so that memory does not grow with the number of batches
     if (!outputs)
       return inBatch(outputs.takeError(), i, total);
+    if (llvm::Error err = context.checkCancelled("calibrate"))
+      return err;
     if (context.onProgress && !context.onProgress(i + 1, total))
       return error({}, "calibration was cancelled after {0} batches", i + 1).code("calibrate_cancelled");
   }

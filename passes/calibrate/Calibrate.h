@@ -13,8 +13,9 @@ namespace qfx {
 
 /// Runs every batch; observers update their buffers in the model, one batch at a time, in order.  Calibrating twice goes on where the
 /// first left off, so state can be saved between.  The data is read as needed: memory does not grow with the number of batches.
+/// Warns of infinities and NaN (`calibrate_nonfinite`) and of values of very different range that a cat joins (`calibrate_ranges`).
 /// Errors: no batches, an input that a batch lacks or that has another type (with the batch's number), non-finite data that an
-/// observer refuses, context.onProgress returning false (`calibrate_cancelled`).
+/// observer refuses, context.onProgress returning false (`calibrate_cancelled`), context.isCancelled (`cancelled`, as in every pass).
 llvm::Error calibrate(GraphModule &model, llvm::ArrayRef<InputBatch> batches, PassContext &context);
 
 /// The next batch, or nothing at the end.

@@ -2,7 +2,9 @@
 #include "passes/convert/ConvertDetail.h"
 
 #include "ir/Ops.h"
+#include "ir/Text.h"
 #include "passes/GraphUtils.h"
+#include "passes/eager/Pieces.h"
 
 namespace qfx {
 
@@ -39,13 +41,24 @@ llvm::Error runWeightObservers(ConvertState &state) {
 llvm::Error checkCalibration(ConvertState &state) {
   std::vector<std::string> empty;
   Location loc;
-  for (Node &node : state.model.getGraph().nodes()) {
-    ModuleRef observer = getObserver(state.model, node);
-    if (!observer || isObserverDynamic(*observer) || hasObserved(*observer))
-      continue;
+  auto check = [&](const Node &node, const Module &observer, const std::string &text) {
+    if (isObserverDynamic(observer) || hasObserved(observer))
+      return;
     if (empty.empty())
       loc = node.getLoc();
-    empty.push_back("'" + node.getTargetText().str() + "' (of '" + node.getArg(0).getNode()->getName() + "')");
+    empty.push_back(text);
+  };
+  for (Node &node : state.model.getGraph().nodes()) {
+    if (ModuleRef observer = getObserver(state.model, node))
+      check(node, *observer, "'" + node.getTargetText().str() + "' (of '" + node.getArg(0).getNode()->getName() + "')");
+    ModuleRef module = node.is(Opcode::CallModule) ? state.model.getModule(node) : nullptr;
+    if (!module || !isInPieces(*module))
+      continue;
+    module->forEachModule([&](const std::string &path, const ModuleRef &piece) {
+      // Weights are measured at convert; attention's scaling is a mul_scalar, which nobody observes.
+      if (isObserver(*piece) && !endsWith(path, "weight_fake_quant") && !startsWith(path, "q_scaling_product."))
+        check(node, *piece, "'" + joinPath(node.getTargetText(), path) + "'");
+    });
   }
   if (empty.empty())
     return llvm::Error::success();

@@ -103,7 +103,7 @@ static llvm::Error overrideQConfigs(ConvertState &state, QConfigMapping mapping)
   for (const Node &node : model.getGraph().nodes()) {
     auto resolved = resolver->resolve(node, model);
     auto entry = state.prepared.nodeQConfigs.find(node.getName());
-    if (!resolved || entry == state.prepared.nodeQConfigs.end())
+    if (!resolved || entry == state.prepared.nodeQConfigs.end() || (state.context.splitOutputs && !entry->second))
       continue;
     if (resolved->qconfig && !qconfigEquals(resolved->qconfig, entry->second))
       return fail("the qconfig of '{0}' (from {1}) differs from the one given to prepare: only none may replace it", node.getName(),
@@ -166,7 +166,9 @@ llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options
 
   int64_t inputIndex = 0;
   for (Node *node : model.getGraph().getNodeVector()) {
-    llvm::Error err = llvm::Error::success();
+    llvm::Error err = context.checkCancelled("convert-to-reference");
+    if (err)
+      return err;
     if (node->is(Opcode::Placeholder)) {
       if (llvm::is_contained(state.prepared.inputQuantizedIndexes, inputIndex++))
         dequantizeInput(model.getGraph(), *node);

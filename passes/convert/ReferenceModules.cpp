@@ -6,11 +6,11 @@
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/ModuleUtils.h"
+#include "passes/WeightQParams.h"
 #include "passes/qat/QatModules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
 #include <optional>
 
 namespace qfx {
@@ -33,23 +33,6 @@ static bool isQConfigSupported(const QConfig &qconfig, llvm::ArrayRef<DTypeConfi
   });
 }
 
-/// Why a weight's observer came to a scale that is no number: the first element that is none, else the range.
-static llvm::Error reportScale(const Tensor &weight, llvm::StringRef name, float scale, const Location &loc) {
-  for (int64_t i = 0, n = weight.getNumElements(); i < n; ++i) {
-    double value = weight.getElementAsDouble(i);
-    if (std::isfinite(value))
-      continue;
-    llvm::SmallVector<int64_t, 5> index(weight.getSizes().size());
-    int64_t rest = i;
-    for (size_t axis = index.size(); axis-- > 0; rest /= weight.getSizes()[axis])
-      index[axis] = rest % weight.getSizes()[axis];
-    return error(loc, "weight '{0}' has the element {1} at [{2:$[, ]}]; a quantized weight is finite", name,
-                 std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf", llvm::make_range(index.begin(), index.end()))
-        .code("convert_scale");
-  }
-  return error(loc, "the range of weight '{0}' is too large: its observer yields the scale {1}", name, scale).code("convert_scale");
-}
-
 /// Names of the weights of a module: `weight`, or weight_ih, weight_hh, ... of a recurrent one.
 static std::vector<std::string> getWeightNames(const Module &module) {
   std::vector<std::string> names;
@@ -59,27 +42,7 @@ static std::vector<std::string> getWeightNames(const Module &module) {
   return names;
 }
 
-/// Runs the weight's observer once; a fake-quantizer that training has fed goes on from there.
-static llvm::Expected<QParams> measureWeight(const PendingWeights &pending, const Tensor &weight, llvm::StringRef name) {
-  ModuleRef observer = pending.trained;
-  if (!observer) {
-    auto built = pending.spec.build();
-    if (!built)
-      return built.takeError();
-    observer = std::move(*built);
-  }
-  if (llvm::Error err = observe(*observer, {weight.getData<float>().data(), weight.getSizes(), weight.getStrides()}))
-    return err;
-  auto qparams = calculateQParams(*observer);
-  if (!qparams)
-    return qparams.takeError();
-  for (float scale : qparams->scales)
-    if (!(scale > 0) || scale > std::numeric_limits<float>::max())
-      return reportScale(weight, name, scale, pending.loc);
-  return qparams;
-}
-
-/// Records weight_qscheme, weight_dtype and the parameters of tensor `key` on a reference module (get_qparam_dict, operators 21).
+/// Runs the weight's observer once (a fake-quantizer that training has fed goes on from there) and records what it comes to.
 static llvm::Error attachWeightQParams(const PendingWeights &pending, const std::string &key) {
   Module &reference = *pending.reference;
   std::string path = joinPath(pending.path, key);
@@ -88,36 +51,21 @@ static llvm::Error attachWeightQParams(const PendingWeights &pending, const std:
     return error(pending.loc, "the weight '{0}' is to be {1}, which only the decomposed representation has; use a quantized dtype such as qint8",
                  path, getDTypeInfo(dtype).torchName)
         .code("convert_dtype");
-  reference.setAttribute("weight_dtype", dtype);
   if (dtype == DType::Float16) { // nothing to measure
-    reference.setBuffer(key + "_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
-    reference.setBuffer(key + "_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
+    setUnmeasuredWeight(reference, key, dtype);
     return llvm::Error::success();
   }
-  auto qparams = measureWeight(pending, reference.getTensor(key), path);
+  ModuleRef observer = pending.trained;
+  if (!observer) {
+    auto built = pending.spec.build();
+    if (!built)
+      return built.takeError();
+    observer = std::move(*built);
+  }
+  auto qparams = measureWeight(*observer, reference.getTensor(key), path, pending.loc);
   if (!qparams)
     return qparams.takeError();
-  bool perChannel = isPerChannel(qparams->scheme);
-  llvm::SmallVector<int64_t, 1> sizes;
-  if (perChannel)
-    sizes.push_back(static_cast<int64_t>(qparams->scales.size()));
-  QScheme scheme = qparams->scheme;
-  if (scheme == QScheme::PerTensorSymmetric)
-    scheme = QScheme::PerTensorAffine;
-  else if (scheme == QScheme::PerChannelSymmetric)
-    scheme = QScheme::PerChannelAffine;
-  reference.setAttribute("weight_qscheme", scheme);
-  if (perChannel)
-    reference.setAttribute("weight_axis", qparams->axis);
-  if (qparams->quantMin && qparams->quantMax) {
-    reference.setAttribute("weight_quant_min", *qparams->quantMin);
-    reference.setAttribute("weight_quant_max", *qparams->quantMax);
-  }
-  reference.setBuffer(key + "_scale", Tensor::of<float>(DType::Float32, sizes, qparams->scales));
-  if (qparams->floatZeroPoints.empty())
-    reference.setBuffer(key + "_zero_point", Tensor::of<int64_t>(DType::Int64, sizes, qparams->zeroPoints));
-  else
-    reference.setBuffer(key + "_zero_point", Tensor::of<float>(DType::Float32, sizes, qparams->floatZeroPoints));
+  setWeightQParams(reference, key, *qparams);
   return llvm::Error::success();
 }
 
@@ -188,7 +136,8 @@ llvm::Error convertWeightedModule(ConvertState &state, Node &call) {
 
   ModuleRef reference = makeModuleFrom(*referenceClass, *root);
   std::string rootPath = isFused ? joinPath(call.getTargetText(), "0") : call.getTargetText().str();
-  state.pendingWeights.push_back({reference, std::move(weights), *qconfig.weight, std::move(trained), std::move(rootPath), call.getLoc()});
+  state.pendingWeights.push_back({reference, std::move(weights), makeWeightSpec(*qconfig.weight, root->getClassName()), std::move(trained),
+                                  std::move(rootPath), call.getLoc()});
   if (!isFused) {
     state.model.getRoot().setModule(call.getTargetText(), reference);
     return llvm::Error::success();

@@ -113,7 +113,7 @@ llvm::Error convertCustomModule(ConvertState &state, Node &call) {
         .code("convert_custom");
   if (!state.convertedPaths.insert(call.getTargetText()).second)
     return llvm::Error::success();
-  auto quantized = makeQuantizedCustomModule(*module, *quantizedClass);
+  auto quantized = makeQuantizedCustomModule(*module, *quantizedClass, **qconfig);
   if (!quantized)
     return quantized.takeError();
   // A plain custom module makes its codes itself: it keeps the observer of its result.

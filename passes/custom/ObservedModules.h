@@ -10,12 +10,14 @@
 
 namespace qfx {
 
-/// The observed form of a float custom module: an object of `observedClass` with the float one's attributes, tensors, children and graph;
-/// it remembers its qconfig, since what becomes of it at convert depends on that.
+/// `observedClass.from_float(module)`: an object of that class with the float one's attributes, tensors, children and graph.
+/// torch.nn.LSTM and MultiheadAttention as quantizable ones come in pieces (QuantizableModules.h), each with `qconfig` and its observers.
+/// Errors: those of the pieces.
 llvm::Expected<ModuleRef> makeObservedCustomModule(const Module &module, const OperatorName &observedClass, const QConfig &qconfig);
 
-/// The quantized form of an observed custom module: an object of `quantizedClass` with the observed one's members.
-llvm::Expected<ModuleRef> makeQuantizedCustomModule(const Module &observed, const OperatorName &quantizedClass);
+/// `quantizedClass.from_observed(observed)`: an object of that class with the observed one's members; pieces are converted, attention's
+/// bias_k and bias_v become quint8.  Errors: those of convertEager.
+llvm::Expected<ModuleRef> makeQuantizedCustomModule(const Module &observed, const OperatorName &quantizedClass, const QConfig &qconfig);
 
 } // namespace qfx
 

@@ -4,6 +4,7 @@
 #include "passes/eager/Eager.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/eager/ObserverHooks.h"
+#include "passes/eager/Pieces.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,6 +21,8 @@ public:
     for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) {
       if (isObserver(*child))
         continue;
+      if (llvm::Error err = options.context ? options.context->checkCancelled("eager-convert") : llvm::Error::success())
+        return err;
       auto swapped = convertChild(child, joinPath(path, name));
       if (!swapped)
         return swapped.takeError();
@@ -40,10 +43,7 @@ private:
   llvm::Expected<ModuleRef> convertChild(const ModuleRef &child, const std::string &path) {
     if (ModuleRef done = swappedModules.lookup(child.get()))
       return done; // a shared module is swapped once and stays shared
-    // Custom modules convert as one unit; LSTM and attention do so by converting their pieces.
-    const std::string *custom = options.observedToQuantized.find(*child);
-    bool inPieces = custom && isListed(getNoObserverSet(), *child);
-    if (!isFusedModule(*child) && (!custom || inPieces))
+    if (!isFusedModule(*child) && !options.observedToQuantized.find(*child)) // those convert as one unit
       if (llvm::Error err = convertChildren(*child, path))
         return err;
     ModuleRef twin = child;
@@ -76,6 +76,30 @@ private:
 };
 } // namespace
 
+llvm::Error swapChildren(GraphModule &model, Module &parent, const std::string &path, ModuleQConfigs &qconfigs,
+                         const ModuleMapping &mapping) {
+  return Converter(model, qconfigs, {mapping, ModuleMapping()}).convertChildren(parent, path);
+}
+
+llvm::Expected<ModuleRef> convertPieces(const Module &whole, const QConfig &qconfig) {
+  ModuleRef copy = whole.deepCopy();
+  GraphModule holder;
+  holder.getRoot().setChild("whole", copy);
+  ModuleQConfigs qconfigs;
+  copy->forEachModule([&](const std::string &, const ModuleRef &piece) { qconfigs.set(piece, qconfig); });
+  ModuleMapping mapping = getDefaultStaticQuantModuleMappings();
+  if (llvm::Error err = swapChildren(holder, *copy, "whole", qconfigs, mapping))
+    return err;
+  std::vector<ModuleRef> pieces; // removing changes the tree
+  copy->forEachModule([&](const std::string &, const ModuleRef &piece) { pieces.push_back(piece); });
+  for (const ModuleRef &piece : pieces)
+    if (ObserverHooks::getObserver(*piece))
+      piece->removeChild(kActivationPostProcess);
+  return copy;
+}
+
+bool isInPieces(const Module &module) { return isListed(getNoObserverSet(), module); }
+
 /// QFX: a static observer that saw no data is an error that names all of them, or under `allowUncalibrated` a warning.
 static llvm::Error checkCalibrated(GraphModule &model, const ModuleQConfigs &qconfigs, const SwapOptions &options, PassContext &context) {
   ObserverHooks hooks(model);
@@ -106,7 +130,7 @@ llvm::Expected<GraphModule> convertEager(GraphModule model, const EagerConvertOp
                                                 : getDefaultStaticQuantModuleMappings();
   ModuleMapping observedToQuantized =
       options.observedToQuantized ? *options.observedToQuantized : getDefaultObservedToQuantizedMapping();
-  SwapOptions swapOptions{mapping, observedToQuantized, options.usePrecomputedFakeQuant};
+  SwapOptions swapOptions{mapping, observedToQuantized, options.usePrecomputedFakeQuant, &context};
   if (llvm::Error err = checkCalibrated(model, *qconfigs, swapOptions, context))
     return err;
   Converter converter(model, *qconfigs, swapOptions);

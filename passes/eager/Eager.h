@@ -92,6 +92,7 @@ struct SwapOptions {
   const ModuleMapping &mapping;
   const ModuleMapping &observedToQuantized;
   bool usePrecomputedFakeQuant = false;
+  const PassContext *context = nullptr; ///< asked for cancellation, if given
 };
 /// \param qconfigs  the qconfig of `module` and of its children.
 /// Errors: a class that cannot be made from this one (`eager_swap`), weights that are not finite (`convert_scale`), observers' own.

@@ -5,6 +5,7 @@
 #include "backends/config/QConfig.h"
 #include "backends/observe/Observer.h"
 #include "ir/GraphModule.h"
+#include "passes/eager/ModuleQConfigs.h"
 
 #include "llvm/Support/Error.h"
 
@@ -31,10 +32,9 @@ struct FromFloatOptions {
 llvm::Expected<ModuleRef> makeQuantizedFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options);
 /// The reference class: float weights and the parameters that the weight observer comes to.
 llvm::Expected<ModuleRef> makeReferenceFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options);
-/// `observedClass.from_float(module)` and `quantizedClass.from_observed(module)` of custom modules.  LSTM and attention come in pieces
-/// (operators 20), whose observers and twins are the caller's business.  Errors: those of QuantizableModules.h.
-llvm::Expected<ModuleRef> makeObserved(const Module &module, llvm::StringRef observedClass, const QConfig &qconfig);
-llvm::Expected<ModuleRef> makeQuantizedFromObserved(const Module &module, llvm::StringRef quantizedClass);
+/// Each child of `parent` whose class is in `mapping` and whose qconfig is active becomes its twin, bottom up.  Errors: swapModule's.
+/// \param path  of `parent` in `model`.
+llvm::Error swapChildren(GraphModule &model, Module &parent, const std::string &path, ModuleQConfigs &qconfigs, const ModuleMapping &mapping);
 
 /// The observed FloatFunctional at `path` becomes a QFunctional and the functions in the graph its quantized operators.
 /// Errors: an operation that QFunctional does not have (`eager_functional`).

@@ -5,6 +5,7 @@
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/ModuleUtils.h"
+#include "passes/WeightQParams.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/eager/ObserverHooks.h"
 #include "passes/qat/QatModules.h"
@@ -12,7 +13,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
-#include <limits>
 
 namespace qfx {
 
@@ -52,49 +52,6 @@ static llvm::Expected<ModuleRef> makeTwin(const Module &module, const Module &ro
   return made;
 }
 
-/// The first element of a weight that is no number, or what else its observer stumbled over.
-static llvm::Error checkScales(const QParams &qparams, llvm::StringRef name, const Location &loc) {
-  for (float scale : qparams.scales)
-    if (!(scale > 0) || scale > std::numeric_limits<float>::max())
-      return error(loc, "the observer of '{0}' yields the scale {1}: a quantized weight is finite", name, scale).code("convert_scale");
-  return llvm::Error::success();
-}
-
-/// QFX: the output channels of a transposed convolution are axis 1 of its weight, whatever the observer's ch_axis says.
-static ObserverSpec onAxis(ObserverSpec spec, int64_t axis) {
-  if (spec.observer) {
-    spec.observer = std::make_shared<ObserverSpec>(onAxis(*spec.observer, axis));
-    return spec;
-  }
-  auto known = llvm::find_if(spec.keywords, [](const auto &keyword) { return keyword.first == "ch_axis"; });
-  if (known != spec.keywords.end())
-    known->second = Argument(axis);
-  else if (spec.observerClass->getSignature().findSlot("ch_axis"))
-    spec.keywords.emplace_back("ch_axis", Argument(axis));
-  return spec;
-}
-
-static llvm::Expected<QParams> measure(Module &observer, const Tensor &weight, llvm::StringRef name, const Location &loc) {
-  if (weight.getDType() != DType::Float32)
-    return error(loc, "'{0}' must be float32 to be quantized, got {1}", name, toString(weight.getType())).code("eager_swap");
-  if (llvm::Error err = observe(observer, {weight.getData<float>().data(), weight.getSizes(), weight.getStrides()}))
-    return err;
-  auto qparams = calculateQParams(observer);
-  if (qparams)
-    if (llvm::Error err = checkScales(*qparams, name, loc))
-      return err;
-  return qparams;
-}
-
-/// operators 11.2: float16 weights, saturated to the finite range.
-static Tensor toHalf(const Tensor &weight) {
-  return Tensor::build(DType::Float16, weight.getSizes(), [&](MutableBytes bytes) {
-    auto *half = reinterpret_cast<uint16_t *>(bytes.data());
-    for (float value : weight.getData<float>())
-      *half++ = floatToHalf(std::isnan(value) ? value : std::min(std::max(value, -65504.0f), 65504.0f));
-  });
-}
-
 static bool isPrelu(const TargetInfo &target) { return target.op == OpKind::QuantizedPrelu; }
 
 /// The observer that looks at the weight: the trained fake-quantizer, or a fresh one of the qconfig.
@@ -110,14 +67,12 @@ static llvm::Expected<ModuleRef> getWeightObserver(const Module &module, const M
     spec = findQConfigAlias("float_qparams_weight_only_qconfig")->weight;
   if (!spec && isDynamic)
     spec = findQConfigAlias("default_dynamic_qconfig")->weight;
-  if (isPrelu(target) && (!spec || spec->getDType() != DType::QUInt8)) // QFX (known_traps B94)
+  if (isPrelu(target) && !spec) // QFX (known_traps B94)
     spec = ObserverSpec{&requireModuleClass("torch.ao.quantization.observer.MinMaxObserver"), /*isPartial=*/false, {}, nullptr};
   if (!spec)
     return error(module.getLoc(), "the qconfig {0} has no weight observer for '{1}'", qconfig.toString(), root.getClassName())
         .code("eager_swap");
-  if (startsWith(root.getClassName(), "torch.nn.ConvTranspose") && isPerChannel(spec->getQScheme()))
-    spec = onAxis(*spec, 1);
-  return spec->build();
+  return makeWeightSpec(*spec, root.getClassName()).build();
 }
 
 /// Weights of `made` are replaced by their quantized form: all tensors whose name starts with `weight` of a recurrent layer, each with an
@@ -132,10 +87,10 @@ static llvm::Error quantizeWeights(Module &made, const Module &module, const Mod
       return observer.takeError();
     DType dtype = getObserverDType(**observer);
     if (dtype == DType::Float16) {
-      made.setParameter(name, toHalf(weight));
+      made.setParameter(name, saturateToHalf(weight));
     } else {
       bool keep = options.usePrecomputedFakeQuant && module.findChild("weight_fake_quant");
-      auto qparams = keep ? calculateQParams(**observer) : measure(**observer, weight, name, module.getLoc());
+      auto qparams = keep ? calculateQParams(**observer) : measureWeight(**observer, weight, name, module.getLoc());
       if (!qparams)
         return qparams.takeError();
       auto quantized = quantizeTensor(weight, *qparams);
@@ -206,28 +161,6 @@ llvm::Expected<ModuleRef> makeQuantizedFromFloat(const Module &module, const Tar
   return made;
 }
 
-/// get_qparam_dict as reference modules keep it (operators 21): symmetric schemes become affine ones.
-static void setWeightQParams(Module &made, const std::string &name, const QParams &qparams) {
-  bool perChannel = isPerChannel(qparams.scheme);
-  QScheme scheme = qparams.scheme == QScheme::PerTensorSymmetric    ? QScheme::PerTensorAffine
-                   : qparams.scheme == QScheme::PerChannelSymmetric ? QScheme::PerChannelAffine
-                                                                    : qparams.scheme;
-  made.setAttribute("weight_qscheme", scheme);
-  made.setAttribute("weight_dtype", qparams.dtype);
-  if (perChannel)
-    made.setAttribute("weight_axis", qparams.axis);
-  if (qparams.quantMin && qparams.quantMax) {
-    made.setAttribute("weight_quant_min", *qparams.quantMin);
-    made.setAttribute("weight_quant_max", *qparams.quantMax);
-  }
-  auto count = static_cast<int64_t>(qparams.scales.size());
-  made.setBuffer(name + "_scale", Tensor::of<float>(DType::Float32, {count}, qparams.scales));
-  if (qparams.floatZeroPoints.empty())
-    made.setBuffer(name + "_zero_point", Tensor::of<int64_t>(DType::Int64, {count}, qparams.zeroPoints));
-  else
-    made.setBuffer(name + "_zero_point", Tensor::of<float>(DType::Float32, {count}, qparams.floatZeroPoints));
-}
-
 llvm::Expected<ModuleRef> makeReferenceFromFloat(const Module &module, const TargetInfo &target, const FromFloatOptions &options) {
   const Module &root = getRoot(module);
   auto made = makeTwin(module, root, target);
@@ -240,12 +173,10 @@ llvm::Expected<ModuleRef> makeReferenceFromFloat(const Module &module, const Tar
     if (!observer)
       return observer.takeError();
     if (DType dtype = getObserverDType(**observer); dtype == DType::Float16) {
-      (*made)->setAttribute("weight_dtype", dtype);
-      (*made)->setBuffer(name + "_scale", Tensor::of<float>(DType::Float32, {}, {1.0f}));
-      (*made)->setBuffer(name + "_zero_point", Tensor::of<int32_t>(DType::Int32, {}, {0}));
+      setUnmeasuredWeight(**made, name, dtype);
       continue;
     }
-    auto qparams = measure(**observer, weight, name, module.getLoc());
+    auto qparams = measureWeight(**observer, weight, name, module.getLoc());
     if (!qparams)
       return qparams.takeError();
     setWeightQParams(**made, name, *qparams);

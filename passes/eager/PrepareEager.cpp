@@ -3,9 +3,11 @@
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
+#include "passes/custom/ObservedModules.h"
 #include "passes/eager/Eager.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/eager/ObserverHooks.h"
+#include "passes/eager/Pieces.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,9 +25,11 @@ namespace {
 /// _add_observer_ (workflow 7.3).
 class ObserverAttacher {
 public:
+  /// \param isInside  the model is a module in pieces: observers become children, the graph has no calls of them.
   ObserverAttacher(GraphModule &model, ModuleQConfigs &qconfigs, const ModuleClassList &propagationList,
-                   const ModuleClassList &nonLeafList, const ModuleMapping &floatToObserved)
-      : hooks(model), qconfigs(qconfigs), propagationList(propagationList), nonLeafList(nonLeafList), floatToObserved(floatToObserved) {}
+                   const ModuleClassList &nonLeafList, const ModuleMapping &floatToObserved, bool isInside = false)
+      : hooks(model), qconfigs(qconfigs), propagationList(propagationList), nonLeafList(nonLeafList), floatToObserved(floatToObserved),
+        isInside(isInside) {}
 
   llvm::Error visitChildren(Module &parent, const std::string &path) {
     for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) // attaching adds children
@@ -76,7 +80,7 @@ private:
     auto ofQConfig = special ? buildObserver(*module, nullptr) : *observer;
     if (!ofQConfig)
       return ofQConfig.takeError();
-    if (insideCall) {
+    if (isInside) {
       module->setChild(kActivationPostProcess, std::move(*observer));
       return llvm::Error::success();
     }
@@ -93,33 +97,25 @@ private:
 
   llvm::Error swapForObserved(Module &parent, const std::string &name, const ModuleRef &child, const std::string &observedClass,
                               const std::string &path) {
-    auto observed = makeObserved(*child, observedClass, *qconfigs.getActive(*child));
+    auto observed = makeObservedCustomModule(*child, OperatorName::resolve(observedClass), *qconfigs.getActive(*child));
     if (!observed)
       return observed.takeError();
     qconfigs.set(*observed, *qconfigs.find(*child));
     parent.setChild(name, *observed);
     hooks.replaceModule(*child, *observed);
     retired.push_back(child);
-    if (llvm::is_contained(getNoObserverSet(), observedClass))
-      return observePieces(**observed, path);
-    return attach(*observed, path, nullptr);
-  }
-
-  /// The pieces of a decomposed LSTM or attention: the call runs them and their observers, the graph does not show them.
-  llvm::Error observePieces(Module &observed, const std::string &path) {
-    OptionalQConfig qconfig = *qconfigs.find(observed);
-    observed.forEachModule([&](const std::string &, const ModuleRef &piece) { qconfigs.set(piece, qconfig); });
-    insideCall = true;
-    llvm::Error err = visitChildren(observed, path);
-    insideCall = false;
-    return err;
+    if (!isInPieces(**observed))
+      return attach(*observed, path, nullptr);
+    OptionalQConfig qconfig = *qconfigs.find(**observed);
+    (*observed)->forEachModule([&](const std::string &, const ModuleRef &piece) { qconfigs.set(piece, qconfig); });
+    return llvm::Error::success();
   }
 
   ObserverHooks hooks;
-  bool insideCall = false; ///< below a module whose own call runs its children's observers
   ModuleQConfigs &qconfigs;
   const ModuleClassList &propagationList, &nonLeafList;
   const ModuleMapping &floatToObserved;
+  bool isInside;
   llvm::DenseSet<const Module *> visited;
   std::vector<ModuleRef> retired; ///< addresses in use as keys stay taken
 };
@@ -157,6 +153,28 @@ llvm::Expected<GraphModule> prepareEager(GraphModule model, const EagerPrepareOp
     return err;
   qconfigs->store(model);
   return model;
+}
+
+llvm::Error preparePieces(const ModuleRef &whole, const QConfig &qconfig) {
+  GraphModule holder;
+  holder.getRoot().setChild("whole", whole);
+  ModuleQConfigs qconfigs;
+  auto give = [&] { whole->forEachModule([&](const std::string &, const ModuleRef &piece) { qconfigs.set(piece, qconfig); }); };
+  give();
+  ModuleClassList nonLeafList;
+  if (whole->isTraining()) {
+    ModuleMapping toQat = getDefaultQatModuleMappings();
+    if (llvm::Error err = swapChildren(holder, *whole, "whole", qconfigs, toQat))
+      return err;
+    give();
+    for (const auto &entry : toQat.getEntries())
+      nonLeafList.push_back(entry.second);
+    nonLeafList = canonical(std::move(nonLeafList));
+  }
+  ModuleClassList propagationList = canonical(getDefaultQConfigPropagationList());
+  ModuleMapping noCustom;
+  ObserverAttacher attacher(holder, qconfigs, propagationList, nonLeafList, noCustom, /*isInside=*/true);
+  return attacher.visitChildren(*whole, "whole");
 }
 
 llvm::Expected<GraphModule> prepareQatEager(GraphModule model, const std::optional<ModuleMapping> &mapping, PassContext &context) {

@@ -2,6 +2,7 @@
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
+#include "passes/custom/ObservedModules.h"
 #include "passes/eager/Eager.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/qat/QatModules.h"
@@ -27,7 +28,7 @@ llvm::Expected<ModuleRef> swapModule(const ModuleRef &module, const ModuleQConfi
   if (!qconfig)
     return module;
   if (const std::string *custom = options.observedToQuantized.find(*module))
-    return makeQuantizedFromObserved(*module, *custom);
+    return makeQuantizedCustomModule(*module, OperatorName::resolve(*custom), *qconfig);
   const std::string *twin = options.mapping.find(*module);
   if (!twin)
     return module;

@@ -39,6 +39,8 @@ public:
       return copy;
     };
     for (Node &node : model.getGraph().nodes()) {
+      if (llvm::Error err = context.checkCancelled("fuse"))
+        return err;
       auto it = matchOf.find(&node);
       if (it == matchOf.end()) {
         remarkOnSharing(node);

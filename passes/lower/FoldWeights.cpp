@@ -5,10 +5,14 @@
 #include "ir/Bind.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
+#include "passes/WeightQParams.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <algorithm>
 
 namespace qfx {
 
@@ -61,7 +65,7 @@ static llvm::Expected<Tensor> evaluateHalf(const LowerState &state, const Node &
   auto input = readConstant(state, to.getArg(0), to);
   if (!input)
     return input;
-  return roundToHalf(*input);
+  return saturateToHalf(*input);
 }
 
 /// The weight that a prepack call takes: a quantize call or float16 cast of constants, or an attribute that is quantized already.
@@ -117,6 +121,21 @@ static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const 
   return module;
 }
 
+/// The float weight and bias below a prepack call, under the packed attribute's name.
+static void keepOriginalWeights(LowerState &state, const Node &prepack, llvm::StringRef packedName) {
+  std::string key = packedName.lower();
+  std::replace_if(key.begin(), key.end(), [](char c) { return c == ':' || c == '/' || c == '|'; }, '_');
+  auto kept = std::make_shared<Module>();
+  for (Node *producer : collectProducers(const_cast<Node *>(&prepack))) {
+    const Tensor *tensor = producer->is(Opcode::GetAttr) ? state.model.getRoot().findTensorAt(producer->getTargetText()) : nullptr;
+    bool isDirect = llvm::is_contained(producer->getUsers(), &prepack);
+    bool isWeight = tensor && tensor->getRank() >= 2;
+    if (isWeight || (tensor && isDirect))
+      kept->setParameter(isWeight ? "weight" : "bias", *tensor);
+  }
+  state.model.getRoot().setModule(joinPath(kOriginalWeights, key), kept);
+}
+
 llvm::Error foldWeights(LowerState &state) {
   Graph &old = state.model.getGraph();
   llvm::DenseMap<const Node *, Node *> foldedInto; // producer (and the prepack itself) -> its prepack
@@ -144,6 +163,8 @@ llvm::Error foldWeights(LowerState &state) {
     std::string path = user->getScope() ? user->getScope()->path : std::string();
     std::string name = getNewAttrName(state.model.getRoot(), path + "_packed_weight_");
     state.model.getRoot().setChild(name, *packed);
+    if (state.options.keepOriginalWeights)
+      keepOriginalWeights(state, node, name);
     copies[&node] = folded->getAttr(name);
     copies[&node]->setLoc(node.getLoc());
   }

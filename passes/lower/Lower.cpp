@@ -56,8 +56,8 @@ std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &qua
   }
   if (!match.ref || state.prepared.isExplicitlyNone(*match.ref))
     return std::nullopt;
-  // A float value that somebody else reads as well must stay (known_traps B11).
-  if (match.relu && (!match.relu->hasOneUser() || !match.ref->hasOneUser()))
+  // A float value that somebody else reads as well must stay (known_traps B11; an addition of mismatched ranges reads its operands so, B26).
+  if (!match.ref->hasOneUser() || (match.relu && !match.relu->hasOneUser()))
     return std::nullopt;
   return match;
 }
@@ -140,7 +140,7 @@ static llvm::Error checkConverted(const GraphModule &model) {
 }
 
 /// Standalone modules have been converted to reference models of their own; each is lowered by itself.
-static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
+static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context, const LowerOptions &options) {
   std::vector<std::string> paths;
   for (const Node &node : model.getGraph().nodes())
     if (node.is(Opcode::CallModule) && !llvm::is_contained(paths, node.getTargetText().str()))
@@ -150,7 +150,7 @@ static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
     GraphModule inner = openModule(*model.getRoot().findModule(path));
     if (!inner.findMeta("prepared")) // not to be quantized: it was left untraced
       continue;
-    if (llvm::Error err = lower(inner, context))
+    if (llvm::Error err = lower(inner, context, options))
       return err;
     inner.removeMeta("engine");
     model.getRoot().setModule(path, closeModule(inner));
@@ -159,11 +159,13 @@ static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context) {
 }
 
 llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &options) {
+  if (model.findMeta("engine")) // lowered already: what is left in float was left on purpose
+    return llvm::Error::success();
   if (llvm::Error err = checkConverted(model))
     return err;
-  if (llvm::Error err = lowerModuleGraphs(model, context))
+  if (llvm::Error err = lowerModuleGraphs(model, context, options))
     return err;
-  LowerState state{model, {}, context};
+  LowerState state{model, {}, context, options};
   if (model.findMeta("prepared")) { // a reference model from elsewhere has no such state: nothing is skipped then
     auto prepared = PreparedState::load(model);
     if (!prepared)
@@ -171,9 +173,12 @@ llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &
     state.prepared = std::move(*prepared);
   }
   for (auto step : {lowerStaticModules, lowerTwoInputModules, lowerDynamicModules, lowerWeightOnlyModules, lowerStaticFunctions,
-                    lowerDynamicFunctions, lowerBinaryFunctions})
+                    lowerDynamicFunctions, lowerBinaryFunctions}) {
+    if (llvm::Error err = context.checkCancelled("lower"))
+      return err;
     if (llvm::Error err = step(state))
       return err;
+  }
   lowerShapeQueries(state);
   if (llvm::Error err = lowerSpecialPatterns(state))
     return err;
@@ -181,7 +186,10 @@ llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &
   if (llvm::Error err = foldWeights(state))
     return err;
   model.getGraph().eliminateDeadCode();
-  dropUnreferencedMembers(model, context.customConfig.convert.getPreservedAttributes());
+  std::vector<std::string> preserved = context.customConfig.convert.getPreservedAttributes();
+  if (options.keepOriginalWeights)
+    preserved.push_back(kOriginalWeights.str());
+  dropUnreferencedMembers(model, preserved);
   if (llvm::Error err = reportReferencePatterns(state))
     return err;
   PreparedState::drop(model);
@@ -192,16 +200,18 @@ llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &
 }
 
 namespace {
-struct LowerPass final : Pass {
-  LowerPass(const LowerOptions &options) : options(options) {}
-
-  LowerOptions options;
-
+/// `lower{dynamic=per-row}`.
+class LowerPass final : public Pass {
+public:
+  explicit LowerPass(LowerOptions options) : options(options) {}
   llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
     if (llvm::Error err = lower(model, context, options))
       return err;
     return true;
   }
+
+private:
+  LowerOptions options;
 };
 } // namespace
 
@@ -209,6 +219,7 @@ std::unique_ptr<Pass> createLower(const PassOptions &options) {
   LowerOptions parsed;
   if (options.getString("dynamic") == "per-row")
     parsed.dynamic = DynamicRange::PerRow;
+  parsed.keepOriginalWeights = options.getBool("keep-original-weights");
   return std::make_unique<LowerPass>(parsed);
 }
 

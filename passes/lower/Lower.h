@@ -14,10 +14,14 @@ enum class DynamicRange : uint8_t {
 
 struct LowerOptions {
   DynamicRange dynamic = DynamicRange::PerTensor; ///< kept in the model's meta `dynamic`, which a Program honours
+  /// Keep the float weight and bias of each weight that is folded into packed parameters: child `original_weights_lookup.<name>` with
+  /// `weight` and `bias`, <name> being the packed attribute's in lower case (workflow 6.7).
+  bool keepOriginalWeights = false;
 };
 
 /// Rewrites dequantize -> op -> quantize patterns of a reference model by the rows of the lowering table, folds weights into packed
-/// parameters and drops the prepared state.  What stays a reference pattern is reported as a remark.
+/// parameters and drops the prepared state.  What stays a reference pattern is reported as a remark.  A model that was
+/// lowered before (its meta `engine` says so) stays as it is.
 llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &options = {});
 
 } // namespace qfx

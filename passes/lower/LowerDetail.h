@@ -4,16 +4,21 @@
 
 #include "backends/config/LoweringTable.h"
 #include "passes/Pass.h"
+#include "passes/lower/Lower.h"
 #include "passes/prepare/PreparedState.h"
 
 #include <optional>
 
 namespace qfx {
 
+/// Child of the root that keeps float weights (LowerOptions::keepOriginalWeights).
+inline constexpr llvm::StringLiteral kOriginalWeights = "original_weights_lookup";
+
 struct LowerState {
   GraphModule &model;
   PreparedState prepared;
   PassContext &context;
+  LowerOptions options = {};
 };
 
 /// Scale and zero point of a torch.quantize_per_tensor call, read from the root's buffers.
@@ -43,9 +48,6 @@ std::pair<Node *, Node *> getQParamNodes(const Node &quantize);
 void eraseIfUnused(Graph &graph, std::initializer_list<Node *> nodes);
 /// Row of the group for what `node` calls (function, method or module class), or null.
 const LoweringRow *findRow(const LowerState &state, LoweringGroup group, const Node &node);
-
-/// float16 weights: rounded, values beyond the range saturate (operators 11).
-Tensor roundToHalf(const Tensor &weight);
 
 /// A quantized module of class `target` from the reference (or float) module that `call` calls.
 llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call,

@@ -6,14 +6,12 @@
 #include "ir/Text.h"
 #include "passes/GraphUtils.h"
 #include "passes/ModuleUtils.h"
+#include "passes/WeightQParams.h"
 #include "passes/ValueOrigin.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
-
-#include <algorithm>
-#include <cmath>
 
 namespace qfx {
 
@@ -22,25 +20,13 @@ static llvm::Expected<Tensor> quantizeByQConfig(const LowerState &state, const N
   const OptionalQConfig *entry = state.prepared.findQConfig(call);
   if (!entry || !*entry || !(*entry)->weight)
     return error(call.getLoc(), "'{0}' needs a qconfig with a weight observer to be lowered", call.getName()).code("lower_weight");
-  auto observer = (*entry)->weight->build();
+  auto observer = makeWeightSpec(*(*entry)->weight, "torch.nn.PReLU").build();
   if (!observer)
     return observer.takeError();
-  if (llvm::Error err = observe(**observer, {weight.getData<float>().data(), weight.getSizes(), weight.getStrides()}))
-    return err;
-  auto qparams = calculateQParams(**observer);
+  auto qparams = measureWeight(**observer, weight, joinPath(call.getTargetText(), "weight"), call.getLoc());
   if (!qparams)
     return qparams.takeError();
   return quantizeTensor(weight, *qparams);
-}
-
-Tensor roundToHalf(const Tensor &weight) {
-  return Tensor::build(DType::Float16, weight.getSizes(), [&](MutableBytes bytes) {
-    auto *half = reinterpret_cast<uint16_t *>(bytes.data());
-    for (int64_t i = 0, n = weight.getNumElements(); i < n; ++i) {
-      auto value = static_cast<float>(weight.getElementAsDouble(i));
-      half[i] = floatToHalf(std::isnan(value) ? value : std::clamp(value, -65504.0f, 65504.0f));
-    }
-  });
 }
 
 /// Replaces each weight of `module` by its quantized form, as the reference module's parameters say.
@@ -55,7 +41,7 @@ static llvm::Error quantizeWeights(Module &module, const Module &reference, unsi
         return quantized.takeError();
       module.setParameter(name, std::move(*quantized));
     } else if (reference.getAttribute("weight_dtype") == Argument(DType::Float16)) {
-      module.setParameter(name, roundToHalf(weight));
+      module.setParameter(name, saturateToHalf(weight));
     }
   }
   if (module.getClass()->getSignature().findSlot("dtype"))

@@ -50,7 +50,7 @@ private:
     if (!node.getTarget() || node.getArgs().empty() || node.getArg(0).getNodeOrNull() != &value)
       return false;
     const OpInfo &op = node.getTarget()->getOp();
-    if (!op.has(Traits::ViewsData) || op.kind == OpKind::Cat || op.kind == OpKind::Stack)
+    if (!op.has(Traits::ViewsData) || isJoin(node))
       return false;
     bool yieldsTuple = op.kind == OpKind::Chunk || op.kind == OpKind::Split || op.kind == OpKind::Unbind;
     if (yieldsTuple && !llvm::all_of(node.getUsers(), isGetItem)) // a tuple as such cannot be dequantized
@@ -145,9 +145,9 @@ private:
 };
 
 struct PropagateInt8Pass final : Pass {
-  llvm::Expected<bool> run(GraphModule &model, PassContext &) override {
+  llvm::Expected<bool> run(GraphModule &model, PassContext &context) override {
     bool changed = Propagation(model).run();
-    model.dropUnreferencedMembers();
+    dropUnreferencedMembers(model, context.customConfig.convert.getPreservedAttributes());
     return changed;
   }
 };

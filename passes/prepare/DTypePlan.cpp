@@ -4,11 +4,14 @@
 #include "backends/config/QConfigPredicates.h"
 #include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
+#include "passes/GraphUtils.h"
 #include "passes/Pass.h"
 #include "passes/config/ModuleFacts.h"
 #include "passes/config/Operands.h"
 #include "passes/prepare/BackendSupport.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace qfx {
@@ -45,7 +48,42 @@ llvm::Error DTypePlan::resolveQConfigs(const QConfigMapping &mapping) {
   for (const Node &node : model.getGraph().nodes())
     if (std::optional<ResolvedQConfig> resolved = resolver->resolve(node, model))
       qconfigs.emplace(&node, std::move(*resolved));
+  if (context.splitOutputs)
+    splitOutputs();
   return llvm::Error::success();
+}
+
+/// QFX (known_traps B08): such a cat or stack, and what moves its elements behind it, works on floats, so that no operand has to take
+/// another's range.
+void DTypePlan::splitOutputs() {
+  llvm::DenseSet<const Node *> leaving; // nodes whose every use only moves elements on the way out of the model
+  std::vector<const Node *> joins;
+  for (const Node &node : llvm::reverse(model.getGraph().nodes())) {
+    bool movesOne = node.getTarget() && node.getTarget()->getOp().has(Traits::ViewsData) && !isJoin(node);
+    bool leaves = !node.getUsers().empty() && llvm::all_of(node.getUsers(), [&](const Node *user) {
+      return user->is(Opcode::Output) || leaving.contains(user);
+    });
+    if (leaves && movesOne)
+      leaving.insert(&node);
+    if (leaves && isJoin(node))
+      joins.push_back(&node);
+  }
+  auto leaveFloat = [&](const Node &node) {
+    auto it = qconfigs.find(&node);
+    if (it != qconfigs.end())
+      it->second = ResolvedQConfig{std::nullopt, "--split-outputs: it joins values that leave the model"};
+  };
+  for (const Node *join : joins) {
+    std::vector<const Node *> todo = {join};
+    while (!todo.empty()) {
+      const Node *node = todo.back();
+      todo.pop_back();
+      leaveFloat(*node);
+      for (const Node *user : node->getUsers())
+        if (!user->is(Opcode::Output))
+          todo.push_back(user);
+    }
+  }
 }
 
 void DTypePlan::findWholeModules(const PrepareCustomConfig &custom) {
@@ -164,7 +202,8 @@ void DTypePlan::applyMatchQConfigs() {
   for (const QuantMatch &match : matches)
     if (const QConfig *qconfig = findQConfig(*match.match.anchor))
       for (const Node *node : match.match.nodes)
-        dtypes[node] = makeQuantized(*node, match, *qconfig);
+        if (findMatch(*node) == &match) // else a custom or standalone module
+          dtypes[node] = makeQuantized(*node, match, *qconfig);
 }
 
 namespace {
@@ -256,7 +295,7 @@ Diagnostic DTypePlan::makeReason(const Node &node, std::string reason, llvm::Str
 llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
   auto lookup = [&](const Node &other) -> const NodeDTypes & { return getDTypes(other); };
   for (QuantMatch &match : matches) {
-    if (match.observation == ObservationType::InputOutputNotObserved)
+    if (match.observation == ObservationType::InputOutputNotObserved || findMatch(*match.match.anchor) != &match)
       continue;
     const Node &anchor = *match.match.anchor;
     std::optional<SupportFailure> failure;

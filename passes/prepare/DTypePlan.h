@@ -52,7 +52,7 @@ public:
   DTypePlan(GraphModule &model, const BackendConfig &backend, PassContext &context)
       : model(model), backend(backend), context(context), tensorArguments(model) {}
 
-  /// 2.3: qconfigs of all nodes.
+  /// 2.3: qconfigs of all nodes; under context.splitOutputs none for what joins values right before they leave the model.
   llvm::Error resolveQConfigs(const QConfigMapping &mapping);
   /// 4.2: matches and their observation types; a missing operand count is an error (`operand_count`).  Custom and standalone modules
   /// come last and override the patterns they are part of.
@@ -73,8 +73,10 @@ public:
   bool isSupported(const QuantMatch &match, const Node &node) const;
   TensorArguments &getTensorArguments() { return tensorArguments; }
   const ObserverSpec &getFloatSpec() const { return floatSpec; }
+  const PassContext &getContext() const { return context; }
 
 private:
+  void splitOutputs();
   NodeDTypes makeFloat() const;
   NodeDTypes makeQuantized(const Node &node, const QuantMatch &match, const QConfig &qconfig);
   void applyMatchQConfigs();

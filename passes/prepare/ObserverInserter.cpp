@@ -3,6 +3,7 @@
 
 #include "backends/observe/Observer.h"
 #include "ir/Text.h"
+#include "passes/WeightQParams.h"
 #include "passes/config/ModuleFacts.h"
 #include "passes/config/Operands.h"
 #include "passes/prepare/DerivedObserver.h"
@@ -103,7 +104,9 @@ llvm::Expected<Node *> ObserverInserter::insertObserver(Node &observed, const Ob
 
 llvm::Error ObserverInserter::run() {
   for (Node *node : model.getGraph().getNodeVector()) {
-    llvm::Error err = llvm::Error::success();
+    llvm::Error err = plan.getContext().checkCancelled("prepare");
+    if (err)
+      return err;
     if (node->is(Opcode::Output))
       err = insertForOutput(*node);
     else if (!node->is(Opcode::Placeholder) && !node->is(Opcode::GetAttr))
@@ -218,7 +221,8 @@ llvm::Expected<Argument> ObserverInserter::observeArgument(Node &node, const Nod
   if (!needsObserver)
     return arg;
 
-  return reuseOrInsert(*value, *spec);
+  bool isWeight = spec == dtypes.weight && dtypes.isWeight(node, arg);
+  return reuseOrInsert(*value, isWeight ? makeWeightSpec(*spec, node.getTargetText()) : *spec);
 }
 
 llvm::Error ObserverInserter::insertOutputObserver(Node &node, const QuantMatch &match) {

@@ -48,6 +48,7 @@ OptFlags::OptFlags()
       strict("strict", cl::desc("a layer that stays float is an error"), cl::cat(quantization)),
       allowUnmatched("allow-unmatched", cl::desc("rules that match nothing warn instead of failing"), cl::cat(quantization)),
       allowUncalibrated("allow-uncalibrated", cl::desc("observers without data warn instead of failing"), cl::cat(quantization)),
+      splitOutputs("split-outputs", cl::desc("what joins values right before they leave the model stays float: each keeps its range"), cl::cat(quantization)),
       threads("threads", cl::desc("threads of calibration and of work on weights, 1..256 (default 1)"), cl::init(1), cl::cat(quantization)),
       remarks("remarks", cl::ValueOptional, cl::desc("what was done and why not: missed (default), applied, all"), cl::value_desc("kind"), cl::cat(inspection)),
       timing("timing", cl::ValueOptional, cl::desc("time per pass: list (default), tree, json"), cl::value_desc("form"), cl::cat(inspection)),
@@ -70,8 +71,8 @@ OptFlags::OptFlags()
       explain("explain", cl::desc("why these nodes of the model are quantized or not"), cl::value_desc("node,..."), cl::CommaSeparated, cl::cat(inspection)),
       splitInputFile("split-input-file", cl::desc("the input holds several models, divided by lines '// -----'"), cl::cat(testing)),
       verifyDiagnostics("verify-diagnostics", cl::desc("the input's expected-error comments must agree with the errors"), cl::cat(testing)),
-      verifyEach("verify-each", cl::desc("verify after every pass (default 1)"), cl::init(true), cl::cat(testing)),
-      inferTypes("infer-types", cl::desc("infer all types of the input and check its shapes (default 1)"), cl::init(true), cl::cat(testing)),
+      verifyEach("verify-each", cl::desc("verify after every pass (default 1)"), cl::init(true), cl::Hidden, cl::cat(testing)),
+      inferTypes("infer-types", cl::desc("infer all types of the input and check its shapes (default 1)"), cl::init(true), cl::Hidden, cl::cat(testing)),
       isa("isa", cl::desc("instruction set: scalar, avx2, avxvnni, avx512vnni, neondot"), cl::value_desc("name"), cl::cat(testing)),
       log("log", cl::desc("log levels: debug, or passes=debug,ir=info"), cl::value_desc("levels"), cl::cat(logging)),
       quiet("q", cl::desc("no progress line"), cl::cat(logging)), examples(kExamples) {
@@ -163,7 +164,7 @@ std::string OptFlags::getContextFlags() const {
       add(flag->ArgStr, flag->getValue());
   for (const std::string &path : calibrate)
     add(calibrate.ArgStr, path);
-  for (const cl::opt<bool> *flag : {&strict, &allowUnmatched, &allowUncalibrated})
+  for (const cl::opt<bool> *flag : {&strict, &allowUnmatched, &allowUncalibrated, &splitOutputs})
     if (*flag)
       add(flag->ArgStr, "");
   if (threads.getNumOccurrences())

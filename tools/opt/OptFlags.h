@@ -30,7 +30,7 @@ struct OptFlags {
 
   llvm::cl::opt<std::string> quantize, backend, engine, qconfig, customConfig;
   llvm::cl::list<std::string> calibrate;
-  llvm::cl::opt<bool> strict, allowUnmatched, allowUncalibrated;
+  llvm::cl::opt<bool> strict, allowUnmatched, allowUncalibrated, splitOutputs;
   llvm::cl::opt<unsigned> threads;
 
   llvm::cl::opt<std::string> remarks, timing;

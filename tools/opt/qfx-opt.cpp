@@ -74,6 +74,7 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
   context.strict = flags.strict;
   context.allowUnmatched = flags.allowUnmatched;
   context.allowUncalibrated = flags.allowUncalibrated;
+  context.splitOutputs = flags.splitOutputs;
   context.numThreads = flags.threads;
   context.onWarning = [&sink](const Diagnostic &warning) { sink.add(warning); };
   bool wantsMissed = flags.remarks.getNumOccurrences() && flags.remarks != "applied";

@@ -92,3 +92,31 @@ TEST_CASE("the manager runs in order, tells watchers, verifies", "[pipeline]") {
   CHECK(diagnostics[0].notes.back().message == "found by the verifier after the pass 'break'");
   CHECK(failureLog == "before break;failed break;");
 }
+
+TEST_CASE("every phase stops when it is cancelled", "[pipeline]") {
+  std::string text = "module fc : torch.nn.Linear(in_features=2, out_features=2, bias=False)\n"
+                     "module relu : torch.nn.ReLU()\nparameter fc.weight : f32[2, 2] = random(seed=1)\n"
+                     "graph(%x : f32[1, 2]) {\n  %fc = call_module[fc](%x)\n  %relu = call_module[relu](%fc)\n  return %relu\n}\n";
+  TestContext context;
+  InputBatch batch;
+  batch.tensors.emplace_back("x", Tensor::of<float>(DType::Float32, {1, 2}, {1.0f, -1.0f}));
+  context.context.calibrationData = {batch, batch};
+  const std::string phases[] = {"fuse", "prepare", "calibrate", "convert-to-reference", "lower"};
+  GraphModule model = parseModel(text);
+  for (const std::string &phase : phases) {
+    PassManager manager;
+    manager.add(require(parsePipeline(phase)));
+    INFO(phase);
+    int asked = 0;
+    context.context.isCancelled = [&] { return ++asked > 1; }; // the manager asks first, then the pass itself
+    GraphModule copy = model.clone();
+    CHECK(describe(manager.run(copy, context.context)) == "'" + phase + "' was cancelled [cancelled]");
+    CHECK(asked == 2);
+    context.context.isCancelled = [] { return true; };
+    GraphModule untouched = model.clone();
+    CHECK(describe(manager.run(untouched, context.context)) == "'" + phase + "' was cancelled [cancelled]");
+    CHECK(isIdentical(untouched, model));
+    context.context.isCancelled = nullptr;
+    REQUIRE(describe(manager.run(model, context.context)).empty());
+  }
+}
