@@ -139,5 +139,20 @@ def lstm_custom_states(self):
     return forward
 
 
-ATTENTION = {"prepare": {"float_to_observed_custom_module_class": {"static": {"torch.nn.MultiheadAttention": "torch.ao.nn.quantizable.MultiheadAttention"}}},
-             "convert": {"observed_to_quantized_custom_module_class": {"static": {"torch.ao.nn.quantizable.MultiheadAttention": "torch.ao.nn.quantized.MultiheadAttention"}}}}
+@case(x=(5, 2, 4), h0=(1, 2, 6), c0=(1, 2, 6), mapping={"global": "default_qconfig"}, custom=LSTM)
+def lstm_custom_whole(self):
+    """The tuple that the LSTM returns leaves the model as it is."""
+    self.lstm = nn.LSTM(4, 6)
+    return lambda self, x, h0, c0: self.lstm(x, (h0, c0))
+
+
+@case(x=(5, 2, 4), h0=(4, 2, 6), c0=(4, 2, 6), mapping={"global": "default_qconfig"}, custom=LSTM)
+def lstm_custom_deep(self):
+    """Two layers, both directions; a linear layer before, one behind."""
+    self.first, self.lstm, self.fc = nn.Linear(4, 4), nn.LSTM(4, 6, num_layers=2, bidirectional=True), nn.Linear(12, 3)
+
+    def forward(self, x, h0, c0):
+        out, _ = self.lstm(F.relu(self.first(x)), (h0, c0))
+        return self.fc(out)
+
+    return forward

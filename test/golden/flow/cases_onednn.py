@@ -61,3 +61,10 @@ def onednn_dynamic_post_op(self):
     """Dynamic linear + LeakyReLU on onednn."""
     self.a, self.act = nn.Linear(4, 4), nn.LeakyReLU(0.2)
     return lambda self, x: self.act(self.a(x))
+
+
+@case(x=IMAGE, backend="onednn", oracle="x86")
+def onednn_conv_add_number(self):
+    """conv + 3: a number is no second addend (PyTorch raises with onednn's BackendConfig; x86's has no such pattern)."""
+    self.conv = conv(3, 3)
+    return lambda self, x: self.conv(x) + 3

@@ -9,13 +9,15 @@ class Case:
     """One model and one configuration. `inputs` are example tensors by parameter name. `mapping` is a QConfigMapping
     in qfx's JSON form (None: the backend's default). `custom` is a custom config in qfx's JSON form. `mode` is ptq or
     qat. `amend` maps a phase to [(regex, replacement, reason)]: where a QFX rule of the specification asks for another
-    text than PyTorch's. `fails` maps a phase in which PyTorch raises to the reason; the test leaves it out. `options` are further flags of qfx-opt."""
+    text than PyTorch's. `fails` maps a phase in which PyTorch raises to the reason; the test leaves it out. `oracle` is the backend whose
+    BackendConfig PyTorch gets, where it raises with the case's own. `options` are further flags of qfx-opt."""
 
     def __init__(self, name, make, inputs, doc, backend="x86", engine=None, mapping=None, custom=None, mode="ptq",
-                 amend=None, options="", train=False, fails=None):
+                 amend=None, options="", train=False, fails=None, oracle=None):
         self.name, self.make, self.inputs, self.doc = name, make, inputs, doc
         self.backend, self.engine = backend, engine or (backend if backend != "native" else "x86")
         self.mapping, self.custom, self.mode = mapping, custom, mode
+        self.oracle = oracle or backend
         self.amend, self.options, self.train, self.fails = amend or {}, options, train, fails or {}
 
     def build(self, seed=0):
@@ -34,7 +36,7 @@ def tensor(value):
 
 def case(mapping=None, custom=None, **keywords):
     """Registers `def NAME(self): members...; return forward`. Keywords of `Case`, the rest are example inputs."""
-    own = {k: keywords.pop(k) for k in ("backend", "engine", "mode", "amend", "options", "train", "fails")
+    own = {k: keywords.pop(k) for k in ("backend", "engine", "mode", "amend", "options", "train", "fails", "oracle")
            if k in keywords}
     inputs = {name: tensor(value) for name, value in keywords.items()}
 

@@ -81,7 +81,7 @@ class Phases:
 
     def __init__(self, case):
         torch.backends.quantized.engine = case.engine
-        config = config_of(case.backend)
+        config = config_of(case.oracle)
         is_qat = case.mode == "qat"
         mapping = mapping_of(case.mapping, case.backend, is_qat)
         custom = torch_custom.Custom(case, is_qat)
