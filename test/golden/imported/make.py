@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.ao import quantization as tq
 from torch.ao.quantization import quantize_fx as fx
+from torch.ao.quantization.fx.custom_config import ConvertCustomConfig, PrepareCustomConfig
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "..", "..", "tools", "export"), os.path.join(HERE, "..", "eager")]
@@ -70,6 +71,57 @@ class Sequence(nn.Module):
         return F.conv1d(torch.cat([x, y], 1), self.kernel, None, [1], [1], [1], 1)
 
 
+class Inner(nn.Module):
+    """What becomes a standalone module."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.relu = nn.Conv2d(4, 4, 3, padding=1), nn.ReLU()
+
+    def forward(self, x):
+        return self.relu(self.conv(x)) + x
+
+
+class Standalone(nn.Module):
+    """A standalone module that takes and gives codes, between two convolutions."""
+
+    shape = (2, 3, 8, 8)
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.inner, self.last = nn.Conv2d(3, 4, 3), Inner(), nn.Conv2d(4, 2, 1)
+
+    def forward(self, x):
+        return self.last(self.inner(self.first(x)))
+
+    @staticmethod
+    def prepare_config():
+        inner = PrepareCustomConfig().set_input_quantized_indexes([0]).set_output_quantized_indexes([0])
+        return PrepareCustomConfig().set_standalone_module_name("inner", None, (), inner, None)
+
+
+class Recurrent(nn.Module):
+    """An LSTM as custom module: taken apart into layers that are observed and quantized."""
+
+    shape = {"x": (5, 2, 4), "h0": (1, 2, 6), "c0": (1, 2, 6)}
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.fc = nn.LSTM(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x, h0, c0):
+        out, _ = self.lstm(x, (h0, c0))
+        return self.fc(out)
+
+    @staticmethod
+    def prepare_config():
+        return PrepareCustomConfig().set_float_to_observed_mapping(nn.LSTM, torch.ao.nn.quantizable.LSTM)
+
+    @staticmethod
+    def convert_config():
+        return ConvertCustomConfig().set_observed_to_quantized_mapping(torch.ao.nn.quantizable.LSTM, torch.ao.nn.quantized.LSTM)
+
+
 def last_quantized(model, inputs):
     """The value that the last dequantize reads."""
     seen = []
@@ -102,36 +154,42 @@ def make(cls):
     os.makedirs(folder, exist_ok=True)
     torch.manual_seed(SEED)
     model = cls().eval()
-    batches = [(torch.randn(cls.shape),) for _ in range(3)]
+    shapes = cls.shape if isinstance(cls.shape, dict) else {"x": cls.shape}
+    batches = [tuple(torch.randn(shape) for shape in shapes.values()) for _ in range(3)]
     inputs = batches[2]
+    prepare_config = cls.prepare_config() if hasattr(cls, "prepare_config") else None
+    convert_config = cls.convert_config() if hasattr(cls, "convert_config") else None
 
     def export(name, graph_module):
         qfx_export.export(graph_module, inputs, os.path.join(folder, name), dynamic_batch=False)
 
-    prepared = fx.prepare_fx(copy.deepcopy(model), tq.get_default_qconfig_mapping(ENGINE), inputs)
+    prepared = fx.prepare_fx(copy.deepcopy(model), tq.get_default_qconfig_mapping(ENGINE), inputs, prepare_config)
     calibrated(prepared, batches[:2])
     export("prepared", prepared)
-    reference = fx.convert_to_reference_fx(copy.deepcopy(prepared))
+    reference = fx.convert_to_reference_fx(copy.deepcopy(prepared), convert_config)
     export("reference", reference)
     write_text(folder, "reference", reference)
-    converted = fx.convert_fx(copy.deepcopy(prepared))
+    converted = fx.convert_fx(copy.deepcopy(prepared), convert_config)
     export("converted", converted)
     write_text(folder, "converted", converted)
     save_state_dict(converted, os.path.join(folder, "state.safetensors"))
+    value, output = last_quantized(converted, inputs)
+    tensors = {"codes": value.int_repr().contiguous(), "scale": torch.tensor(value.q_scale(), dtype=torch.float64),
+               "zero_point": torch.tensor(value.q_zero_point()), "output": output.contiguous()}
+    files = {os.path.join(folder, "input.safetensors"): safetensors_bytes(dict(zip(shapes, inputs)), {})}
+    if prepare_config:
+        files[os.path.join(folder, "expected.safetensors")] = safetensors_bytes(tensors, {})
+        write_together(files)
+        return
     qat = fx.prepare_qat_fx(copy.deepcopy(model).train(), tq.get_default_qat_qconfig_mapping(ENGINE), inputs).eval()
     calibrated(qat, batches[:2])
     export("qat", qat)
     qat_converted = fx.convert_fx(copy.deepcopy(qat))
     write_text(folder, "qat", qat_converted)
-    value, output = last_quantized(converted, inputs)
     with torch.no_grad():
-        qat_output = qat_converted(*inputs)
-    write_together({
-        os.path.join(folder, "input.safetensors"): safetensors_bytes({"x": inputs[0]}, {}),
-        os.path.join(folder, "expected.safetensors"): safetensors_bytes({
-            "codes": value.int_repr().contiguous(), "scale": torch.tensor(value.q_scale(), dtype=torch.float64),
-            "zero_point": torch.tensor(value.q_zero_point()), "output": output.contiguous(), "qat_output": qat_output.contiguous()}, {}),
-    })
+        tensors["qat_output"] = qat_converted(*inputs).contiguous()
+    files[os.path.join(folder, "expected.safetensors")] = safetensors_bytes(tensors, {})
+    write_together(files)
 
 
 def make_eager():
@@ -157,7 +215,7 @@ def make_eager():
 def main():
     torch.backends.quantized.engine = ENGINE
     torch.set_num_threads(1)
-    for cls in (Convolutions, Sequence):
+    for cls in (Convolutions, Sequence, Standalone, Recurrent):
         make(cls)
     make_eager()
 

@@ -67,10 +67,13 @@ static void checkCodes(const GraphModule &model, const std::string &folder) {
 }
 
 TEST_CASE("a model prepared and calibrated by PyTorch converts to its graph and integers", "[passes][imported][golden]") {
-  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence"));
+  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence", "Standalone", "Recurrent"));
   INFO(folder);
   GraphModule prepared = require(loadModel(folder + "/prepared.qfx"));
   TestContext context("native");
+  // PyTorch wants the class that an observed custom module becomes at convert, too.
+  context.context.customConfig.convert.setObservedToQuantizedMapping(OperatorName::resolve("torch.ao.nn.quantizable.LSTM"),
+                                                                     OperatorName::resolve("torch.ao.nn.quantized.LSTM"));
   GraphModule reference = require(convertToReferenceFx(prepared.clone(), context.context));
   CHECK(formatFx(reference.getGraph()) == readText(folder + "/reference.txt"));
   GraphModule converted = require(convertFx(prepared.clone(), context.context));
@@ -88,7 +91,7 @@ TEST_CASE("a QAT-trained model of PyTorch converts to its graph and numbers", "[
 }
 
 TEST_CASE("a reference model of PyTorch lowers to its converted graph", "[passes][imported][golden]") {
-  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence"));
+  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence", "Standalone", "Recurrent"));
   INFO(folder);
   GraphModule reference = require(loadModel(folder + "/reference.qfx"));
   CHECK(formatFx(reference.getGraph()) == readText(folder + "/reference.txt"));
@@ -99,7 +102,7 @@ TEST_CASE("a reference model of PyTorch lowers to its converted graph", "[passes
 }
 
 TEST_CASE("a converted model of PyTorch runs to its integers", "[passes][imported][golden]") {
-  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence"));
+  std::string folder = getFolder(GENERATE(as<std::string>(), "Convolutions", "Sequence", "Standalone", "Recurrent"));
   INFO(folder);
   GraphModule converted = require(loadModel(folder + "/converted.qfx"));
   CHECK(formatFx(converted.getGraph()) == readText(folder + "/converted.txt"));

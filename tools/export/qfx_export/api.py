@@ -12,7 +12,7 @@ import torch.fx
 from .aten import export_aten
 from .errors import ExportError, ForeignFunctionError
 from .inputs import Batch, as_call, calibration_tensors, match_placeholders
-from .prepared import PREPARED_KEY
+from .prepared import recorded_scopes
 from .tensors import safetensors_bytes, write_together
 from .tracer import Scope, trace as trace_fx
 from .writer import ModelWriter, Written
@@ -99,7 +99,7 @@ def export(
 def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_names, leaf_classes, dynamic_dims):
     """(graph module, scopes, whether the batch is symbolic or None where that is still to be tried)."""
     if isinstance(model, torch.fx.GraphModule) and how != "export":
-        return model, _recorded_scopes(model), None
+        return model, recorded_scopes(model), None
     failure = None
     if how in ("auto", "fx"):
         try:
@@ -118,14 +118,6 @@ def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_nam
     except ExportError as error:
         raise ExportError("%s; %s" % (failure, error) if failure else str(error)) from error
     return graph_module, {}, symbolic
-
-
-def _recorded_scopes(model: torch.fx.GraphModule) -> Mapping[str, Scope]:
-    """Scopes that an earlier trace left on the module (QuantizationTracer's attribute, what prepare saved), else none."""
-    scopes = getattr(model, "_node_name_to_scope", None)
-    if scopes is None and PREPARED_KEY in model.meta:
-        scopes = model.meta[PREPARED_KEY].node_name_to_scope
-    return scopes if isinstance(scopes, dict) else {}
 
 
 def _first_line(error: BaseException) -> str:

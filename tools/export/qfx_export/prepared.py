@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Mapping, Set
 
 import torch
 import torch.fx
 
 from .errors import ExportError
 from .text import class_name, target_name
+from .tracer import Scope
 
 PREPARED_KEY = "_observed_graph_module_attrs"  # upstream's key in GraphModule.meta
 
@@ -83,9 +84,6 @@ def prepared_meta(model: torch.fx.GraphModule) -> Dict[str, Any]:
     if state is None:
         return {}
     custom = state.prepare_custom_config
-    for field in ("standalone_module_names", "standalone_module_classes", "float_to_observed_mapping"):
-        if getattr(custom, field, None):
-            raise ExportError("the model was prepared with %s; export the float model instead" % field)
     qconfigs = _Distinct()
     nodes = {name: qconfigs.number(qconfig_text(value, "node '%s'" % name))
              for name, value in sorted(state.node_name_to_qconfig.items())}
@@ -99,6 +97,14 @@ def prepared_meta(model: torch.fx.GraphModule) -> Dict[str, Any]:
         "output_quantized_idxs": list(custom.output_quantized_indexes),
         "backend": "native",
     }}
+
+
+def recorded_scopes(model: torch.fx.GraphModule) -> Mapping[str, Scope]:
+    """Scopes that an earlier trace left on the module (QuantizationTracer's attribute, what prepare saved), else none."""
+    scopes = getattr(model, "_node_name_to_scope", None)
+    if scopes is None and PREPARED_KEY in model.meta:
+        scopes = model.meta[PREPARED_KEY].node_name_to_scope
+    return scopes if isinstance(scopes, dict) else {}
 
 
 def eager_meta(model: torch.nn.Module, declared: Set[str]) -> Dict[str, Any]:

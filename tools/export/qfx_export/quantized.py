@@ -280,12 +280,42 @@ _QUANTIZED: Dict[str, Row] = {
     _NNQD + ".RNNCell": _quantized(_RNN_CELL + _RNN_DTYPE, _recurrent_tensors),
 }
 
+# -- LSTM and attention in pieces -----------------------------------------------------------------------------------------
+
+
+def _splits_gates(module: torch.nn.Module) -> bool:
+    return bool(getattr(module.layers[0].layer_fw.cell, "split_gates", False))
+
+
+def _attention_tensors(module: torch.nn.Module) -> Tensors:
+    """The rows that extend key and value; what the pieces hold is left over in the module itself."""
+    values = [(name, getattr(module, name, None)) for name in ("bias_k", "bias_v")]
+    return [("parameter", name, value) for name, value in values if value is not None]
+
+
+_LAYERS = Row(_RNN + computed("split_gates", False, _splits_gates), _no_tensors)
+_ATTENTION = Row(
+    required("embed_dim", "num_heads") + optional(dropout=0.0)
+    + computed("bias", True, lambda m: (m.linear_Q.bias() if callable(m.linear_Q.bias) else m.linear_Q.bias) is not None)
+    + computed("add_bias_kv", False, lambda m: m.bias_k is not None) + optional(add_zero_attn=False)
+    + computed("kdim", None, lambda m: None if m.kdim == m.embed_dim else m.kdim)
+    + computed("vdim", None, lambda m: None if m.vdim == m.embed_dim else m.vdim) + optional(batch_first=False), _attention_tensors)
+_PIECES: Dict[str, Row] = {
+    "torch.ao.nn.quantizable.LSTM": _LAYERS,
+    "torch.ao.nn.quantized.LSTM": _LAYERS,
+    "torch.ao.nn.quantizable.LSTMCell": Row(
+        computed("input_dim", REQUIRED, lambda m: m.input_size) + computed("hidden_dim", REQUIRED, lambda m: m.hidden_size)
+        + optional(bias=True, split_gates=False), _no_tensors),
+    "torch.ao.nn.quantizable.MultiheadAttention": _ATTENTION,
+    "torch.ao.nn.quantized.MultiheadAttention": _ATTENTION,
+}
+
 QUANTIZATION_CLASSES: Dict[str, Row] = {
     **{"torch.ao.quantization.observer." + name: row for name, row in _OBSERVERS.items()},
     **{"torch.ao.quantization.fake_quantize." + name: row for name, row in _FAKE_QUANTIZERS.items()},
     "torch.ao.quantization.stubs.QuantStub": Row([]),
     "torch.ao.quantization.stubs.DeQuantStub": Row([]),
-    **_QAT, **_REFERENCE, **_QUANTIZED,
+    **_QAT, **_REFERENCE, **_QUANTIZED, **_PIECES,
 }
 
 # -- packed weights in graph modules ----------------------------------------------------------------------------------------

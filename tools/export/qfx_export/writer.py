@@ -8,7 +8,7 @@ import torch.fx
 
 from .errors import ExportError
 from .modules import is_library_leaf, module_arguments
-from .prepared import eager_meta, prepared_meta
+from .prepared import eager_meta, prepared_meta, recorded_scopes
 from .quantized import QUANTIZATION_CLASSES, is_packed, unpack
 from .tensors import add_tensor
 from .text import class_name, format_arg, format_tensor_type, target_name
@@ -52,6 +52,7 @@ class ModelWriter:
         self.module_lines: List[str] = outer.module_lines if outer else []
         self.tensor_lines: List[str] = outer.tensor_lines if outer else []
         self.graph_lines: List[str] = outer.graph_lines if outer else []
+        self.meta_lines: List[str] = outer.meta_lines if outer else []
 
     def write(self, weights_file: str) -> Written:
         """The whole file; `weights_file` is the name that its `weights` line gives."""
@@ -63,6 +64,7 @@ class ModelWriter:
         lines += self.module_lines + self.tensor_lines
         for name, value in (prepared_meta(self.model) or eager_meta(self.source, self.declared)).items():
             lines.append("meta %s = %s" % (name, format_arg(value, "meta '%s'" % name)))
+        lines += self.meta_lines
         output = next(node for node in self.model.graph.nodes if node.op == "output")
         if output.type is not None:
             lines.append('meta output_type = "%s"' % _type_text(output))
@@ -93,13 +95,29 @@ class ModelWriter:
         except AttributeError as error:
             raise ExportError("node '%s' calls the module '%s', which does not exist" % (node.name, path)) from error
         self._containers(path)
-        if self._is_traced_leaf(path, module):
+        if isinstance(module, torch.fx.GraphModule):
+            self._graph_module(self._full(path), module)
+        elif self._is_traced_leaf(path, module):
             self._traced_module(self._full(path), module)
         else:
             self._library_module(self._full(path), module)
 
     def _is_traced_leaf(self, path: str, module: torch.nn.Module) -> bool:
         return (path in self.leaf_names or type(module) in self.leaf_classes) and not is_library_leaf(module)
+
+    def _graph_module(self, path: str, module: torch.fx.GraphModule) -> None:
+        """A standalone module that prepare or convert made: its graph as it is, and what prepare decided about it."""
+        if id(module) in self.module_paths:
+            self.declared.add(path)
+            self.module_lines.append("module %s = %s" % (path, self.module_paths[id(module)]))
+            return
+        self.module_paths[id(module)] = path
+        self._declare_module(path, module, [])
+        inner = ModelWriter(module, recorded_scopes(module), {}, None, module, outer=self, prefix=path)
+        inner._members()
+        self.graph_lines += inner._graph("graph %s" % path) + [""]
+        for name, value in prepared_meta(module).items():
+            self.meta_lines.append('meta "%s:%s" = %s' % (path, name, format_arg(value, "meta '%s'" % name)))
 
     def _traced_module(self, path: str, module: torch.nn.Module) -> None:
         """A module that is called as a whole and has a graph of its own."""
@@ -129,10 +147,14 @@ class ModelWriter:
             full = self._full(prefix)
             if full in self.declared or is_library_leaf(container) or type(container) is torch.nn.Module:
                 continue
-            self._declare_module(full, container, [])
-            if type(container).__name__ == "QFunctional":
-                self._tensor("buffer", full + ".scale", torch.tensor(container.scale), declare=True)
-                self._tensor("buffer", full + ".zero_point", torch.tensor(container.zero_point), declare=True)
+            self._container(full, container)
+
+    def _container(self, path: str, module: torch.nn.Module) -> None:
+        """A level without a row of its own; a QFunctional has the parameters of its results."""
+        self._declare_module(path, module, [])
+        if type(module).__name__ == "QFunctional":
+            self._tensor("buffer", path + ".scale", torch.tensor(module.scale), declare=True)
+            self._tensor("buffer", path + ".zero_point", torch.tensor(module.zero_point), declare=True)
 
     def _library_module(self, path: str, module: torch.nn.Module) -> None:
         if id(module) in self.module_paths:
@@ -157,7 +179,7 @@ class ModelWriter:
         if is_library_leaf(child):
             self._library_module(path, child)
             return
-        self._declare_module(path, child, [])
+        self._container(path, child)
         for name, grandchild in child._modules.items():
             if grandchild is not None:
                 self._library_child("%s.%s" % (path, name), grandchild)
@@ -167,7 +189,8 @@ class ModelWriter:
         where = "module '%s'" % path
         text = ", ".join("%s=%s" % (name, format_arg(value, where)) for name, value in arguments)
         training = " training" if module.training else ""
-        self.module_lines.append("module %s : %s(%s)%s" % (path, class_name(type(module)), text, training))
+        name = "torch.fx.GraphModule" if isinstance(module, torch.fx.GraphModule) else class_name(type(module))
+        self.module_lines.append("module %s : %s(%s)%s" % (path, name, text, training))
 
     def _tensor(self, kind: str, path: str, tensor: torch.Tensor, declare: bool = False) -> None:
         """Notes a tensor for the weights file; a second path to the same data becomes an alias line."""

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 try:
     from torch.ao import quantization as tq
     from torch.ao.quantization import quantize_fx as fx
+    from torch.ao.quantization.fx.custom_config import ConvertCustomConfig, PrepareCustomConfig
 except ImportError:
     tq = None
 from safetensors.torch import load_file  # noqa: E402
@@ -105,6 +106,53 @@ class QuantizedModelsTest(unittest.TestCase):
         weight = torch.ops.quantized.linear_unpack(model._packed_weight_0)[0]
         self.assertTrue(torch.equal(tensors["_packed_weight_0.weight"], weight.int_repr()))
         self.assertTrue(torch.equal(tensors["_packed_weight_0.weight:scales"], weight.q_per_channel_scales()))
+
+    def test_standalone_module_brings_its_graph(self):
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner, self.fc = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 2)
+
+            def forward(self, x):
+                return self.fc(self.inner(x))
+
+        interface = PrepareCustomConfig().set_input_quantized_indexes([0]).set_output_quantized_indexes([0])
+        custom = PrepareCustomConfig().set_standalone_module_name("inner", None, (), interface, None)
+        inputs = (torch.randn(2, 4),)
+        model = fx.prepare_fx(Outer().eval(), tq.get_default_qconfig_mapping("x86"), inputs, custom)
+        model(*inputs)
+        text, tensors = written(model, inputs)
+        self.assertIn("module inner : torch.fx.GraphModule()", text)
+        self.assertIn("graph inner(", text)
+        self.assertIn('meta "inner:prepared" = {', text)
+        self.assertIn('"input_quantized_idxs": [0], "output_quantized_idxs": [0]', text)
+        self.assertIn("inner.activation_post_process_0.histogram", tensors)
+        text, _ = written(fx.convert_fx(model), inputs)
+        self.assertIn("graph inner(", text)
+        self.assertNotIn("inner:prepared", text)
+
+    def test_custom_lstm_comes_in_pieces(self):
+        class Recurrent(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lstm = nn.LSTM(4, 3)
+
+            def forward(self, x, h, c):
+                return self.lstm(x, (h, c))[0]
+
+        inputs = (torch.randn(5, 2, 4), torch.randn(1, 2, 3), torch.randn(1, 2, 3))
+        custom = PrepareCustomConfig().set_float_to_observed_mapping(nn.LSTM, torch.ao.nn.quantizable.LSTM)
+        model = fx.prepare_fx(Recurrent().eval(), tq.get_default_qconfig_mapping("x86"), inputs, custom)
+        model(*inputs)
+        text, tensors = written(model, inputs)
+        self.assertIn("module lstm : torch.ao.nn.quantizable.LSTM(input_size=4, hidden_size=3)", text)
+        self.assertIn("module lstm.layers.0.layer_fw.cell : torch.ao.nn.quantizable.LSTMCell(input_dim=4, hidden_dim=3)", text)
+        self.assertIn("lstm.layers.0.layer_fw.cell.gates.activation_post_process.min_val", tensors)
+        converted = ConvertCustomConfig().set_observed_to_quantized_mapping(torch.ao.nn.quantizable.LSTM, torch.ao.nn.quantized.LSTM)
+        text, tensors = written(fx.convert_fx(model, converted), inputs)
+        self.assertIn("module lstm : torch.ao.nn.quantized.LSTM(input_size=4, hidden_size=3)", text)
+        self.assertIn("module lstm.layers.0.layer_fw.cell.gates : torch.ao.nn.quantized.QFunctional()", text)
+        self.assertIn("lstm.layers.0.layer_fw.cell.gates.scale", tensors)
 
     def test_state_dict(self):
         model = fx.convert_fx(self.prepared())
