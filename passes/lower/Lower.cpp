@@ -153,6 +153,7 @@ static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context, c
     if (llvm::Error err = lower(inner, context, options))
       return err;
     inner.removeMeta("engine");
+    inner.removeMeta("dynamic");
     model.getRoot().setModule(path, closeModule(inner));
   }
   return llvm::Error::success();
