@@ -108,6 +108,10 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
     // A float reader of the result besides this quantize would receive codes instead.
     if (dequantizes.empty() || !ref->hasOneUser())
       continue;
+    static const TargetInfo &prelu = requireModuleClass("torch.nn.PReLU");
+    bool isPrelu = ref->is(Opcode::CallModule) && state.model.getModule(*ref)->isA(prelu);
+    if (isPrelu && state.prepared.isExplicitlyNone(*ref)) // its slope is measured by the qconfig's observer
+      continue;
     if (ref->is(Opcode::CallModule) && row->to && isQuantize) {
       OutputQParams output = getOutputQParams(state, *quantize);
       auto module = makeQuantizedModule(state, *row->to, *ref, &output);

@@ -42,8 +42,15 @@ private:
 
   static bool isGetItem(const Node *node) { return node->getTarget() && node->getTarget()->op == OpKind::GetItem; }
 
-  /// A quantize to the dtype of the codes that are being followed.
-  bool isSameQuantize(const Node &node) const { return isQuantize(node) && node.getArg(3) == dtype; }
+  /// A quantize to the dtype of the codes that are being followed.  Not one whose codes a stack joins: that has no form that brings its
+  /// operands to one scale, as quantized::cat does.
+  bool isSameQuantize(const Node &node) const {
+    static const TargetInfo &cat = requireFunction("torch.cat");
+    auto isStacked = [](const Node *dequantize) {
+      return llvm::any_of(dequantize->getUsers(), [](const Node *user) { return isJoin(*user) && !isFunctionCall(user, cat); });
+    };
+    return isQuantize(node) && node.getArg(3) == dtype && llvm::none_of(node.getUsers(), isStacked);
+  }
 
   /// Does `node` only move the elements of its first operand, which is `value`?  Joining operators have operands of other parameters.
   static bool isMovement(const Node &node, const Node &value) {

@@ -8,8 +8,10 @@
 
 namespace qfx::fuzz {
 
-/// \returns  where the results differ by more than a step, or "".
-std::string compareRuns(const GraphModule &reference, const GraphModule &lowered, const NamedTensors &inputs, const std::string &engine);
+/// \param steps  that a result may be off: more where the lowered graph keeps the coarser codes of an earlier value (propagate-int8).
+/// \returns  where the results differ by more, or "".
+std::string compareRuns(const GraphModule &reference, const GraphModule &lowered, const NamedTensors &inputs, const std::string &engine,
+                        double steps = 1);
 
 } // namespace qfx::fuzz
 

@@ -414,7 +414,7 @@ private:
       addTensor("parameter", path + ".weight", {size}, 0.5, 1.5);
       addTensor("parameter", path + ".bias", {size}, -0.3, 0.3);
       callModule(path, x.name, x.shape);
-    } else if (x.shape.size() == 4 && x.shape[2] * x.shape[3] > 1) {
+    } else if (x.shape.size() == 4 && x.shape[2] * x.shape[3] >= 9) {
       callModule(addModule("norm", llvm::formatv("InstanceNorm2d(num_features={0})", x.shape[1]).str()), x.name, x.shape);
     }
   }

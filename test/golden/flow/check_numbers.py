@@ -30,8 +30,6 @@ DIFFERENT = {
     "onednn-two-convs": "saturation",
     "pools-3d": "a tie in a mean of eight codes (operators 8.5)",
     "resizes": "means of four codes: ties",
-    "dynamic-linear": "lowered for qnnpack, run with the output stage of x86 until the runtime honours the model's engine",
-    "qnnpack-block": "the same",
 }
 SCALE_TOLERANCE, FLOAT_TOLERANCE = 5e-7, 1e-4
 
