@@ -258,11 +258,15 @@ std::vector<Node *> Graph::getPlaceholders() {
   return result;
 }
 
+static bool mustStay(const Node &node) {
+  return node.is(Opcode::Placeholder) || node.is(Opcode::Output) || (node.getTarget() && node.getTarget()->getOp().has(Traits::Impure));
+}
+
 bool Graph::eliminateDeadCode(llvm::function_ref<bool(const Node &)> isImpure) {
   bool changed = false;
   for (auto it = list.rbegin(); it != list.rend();) {
     Node &node = *it++;
-    if (!node.users.empty() || node.is(Opcode::Placeholder) || node.is(Opcode::Output) || (isImpure && isImpure(node)))
+    if (!node.users.empty() || mustStay(node) || (isImpure && isImpure(node)))
       continue;
     erase(&node);
     changed = true;

@@ -96,6 +96,9 @@ static Tensor toPresentValue(const Module &module, llvm::StringRef name, const T
   return Tensor::of<float>(DType::Float32, {}, name == "min_val" ? INFINITY : -INFINITY);
 }
 
+/// Does the observer follow from another one?  PyTorch has that other one in its place (docs/Differences.md, B03): its state is loaded once.
+static bool isDerived(const Module &module) { return module.getClassName() == "qfx.DerivedObserver"; }
+
 llvm::Error loadObserverStateDict(Module &root, llvm::ArrayRef<std::pair<std::string, Tensor>> entries, LoadObserverOptions options) {
   llvm::StringMap<ModuleRef> observers;
   root.forEachModule([&](const std::string &path, const ModuleRef &module) {
@@ -107,7 +110,7 @@ llvm::Error loadObserverStateDict(Module &root, llvm::ArrayRef<std::pair<std::st
   for (const auto &[key, tensor] : entries) {
     auto [path, storedName] = splitPath(key);
     auto found = observers.find(path);
-    if (found == observers.end())
+    if (found == observers.end() || isDerived(*found->second))
       continue;
     llvm::StringRef name = toPresentName(storedName);
     Tensor value = toPresentValue(*found->second, name, tensor);

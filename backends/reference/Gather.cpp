@@ -1,5 +1,6 @@
 // Elements taken from, or put to, places that index tensors name.
 #include "kernels/gather/Gather.h"
+#include "backends/reference/AdvancedIndex.h"
 #include "backends/reference/Emit.h"
 #include "backends/reference/ReferenceModules.h"
 #include "backends/runtime/CopyStep.h"
@@ -205,21 +206,27 @@ llvm::Expected<RuntimeValue> bindEmbedding(BindContext &context) {
 
 namespace {
 
-/// What x[i, :, j] walks: the places of an advanced index over a table.
-llvm::Expected<Lookup> makeAdvanced(BindContext &context, const View &table) {
-  RuntimeValue list = context.getValue("indices");
-  llvm::SmallVector<std::optional<View>, 6> entries;
-  Sizes common;
-  for (const RuntimeValue &entry : list.elements) {
-    if (entry.kind == RuntimeValue::Kind::Host && entry.host.isNone()) {
-      entries.push_back(std::nullopt);
-      continue;
-    }
-    if (!entry.isTensor())
+/// The entries of an `indices` operand: an index tensor, or none for a dimension that stays.
+llvm::Expected<IndexEntries> getIndexEntries(BindContext &context) {
+  IndexEntries entries;
+  for (const RuntimeValue &entry : context.getValue("indices").elements) {
+    bool isNone = entry.kind == RuntimeValue::Kind::Host && entry.host.isNone();
+    if (!isNone && !entry.isTensor())
       return context.fail("takes index tensors or None, got {0}", describe(entry));
-    if (entry.view.getDType() == DType::Bool)
+    entries.push_back(isNone ? std::nullopt : std::optional<View>(entry.view));
+  }
+  return entries;
+}
+
+/// What x[i, :, j] walks: the places of an advanced index over a table.
+llvm::Expected<Lookup> makeAdvanced(BindContext &context, const View &table, IndexEntries entries) {
+  Sizes common;
+  for (std::optional<View> &entry : entries) {
+    if (!entry)
+      continue;
+    if (entry->getDType() == DType::Bool)
       return context.fail("an index of bools gives a shape that is known only at run time");
-    llvm::Expected<View> index = getIndexTensor(context, entry.view);
+    llvm::Expected<View> index = getIndexTensor(context, *entry);
     if (!index)
       return index.takeError();
     while (common.size() < index->getRank())
@@ -227,7 +234,7 @@ llvm::Expected<Lookup> makeAdvanced(BindContext &context, const View &table) {
     for (size_t i = 0; i < index->getRank(); ++i)
       if (index->sizes[i] != 1)
         common[i + common.size() - index->getRank()] = index->sizes[i];
-    entries.push_back(*index);
+    entry = *index;
   }
   // Where the common dimensions go: in front, unless the index tensors stand side by side.
   std::optional<size_t> first, last;
@@ -263,14 +270,24 @@ llvm::Expected<Lookup> makeAdvanced(BindContext &context, const View &table) {
 
 } // namespace
 
+llvm::Expected<View> gatherAdvanced(BindContext &context, const View &table, IndexEntries entries) {
+  llvm::Expected<Lookup> lookup = makeAdvanced(context, table, std::move(entries));
+  if (!lookup)
+    return lookup.takeError();
+  return emitGather(context, table, std::move(*lookup));
+}
+
 llvm::Expected<RuntimeValue> bindIndex(BindContext &context) {
   llvm::Expected<View> table = context.getTensor("input");
   if (!table)
     return table.takeError();
-  llvm::Expected<Lookup> lookup = makeAdvanced(context, *table);
-  if (!lookup)
-    return lookup.takeError();
-  return RuntimeValue(emitGather(context, *table, std::move(*lookup)));
+  llvm::Expected<IndexEntries> entries = getIndexEntries(context);
+  if (!entries)
+    return entries.takeError();
+  llvm::Expected<View> result = gatherAdvanced(context, *table, std::move(*entries));
+  if (!result)
+    return result.takeError();
+  return RuntimeValue(*result);
 }
 
 /// How to add to elements of this dtype.
@@ -293,7 +310,10 @@ llvm::Expected<RuntimeValue> bindIndexPut(BindContext &context) {
   if (!accumulate)
     return accumulate.takeError();
   View input = context.toOrder(*given, StorageOrder::RowMajor);
-  llvm::Expected<Lookup> lookup = makeAdvanced(context, input);
+  llvm::Expected<IndexEntries> entries = getIndexEntries(context);
+  if (!entries)
+    return entries.takeError();
+  llvm::Expected<Lookup> lookup = makeAdvanced(context, input, std::move(*entries));
   if (!lookup)
     return lookup.takeError();
   kernels::ScatterMode mode = kernels::ScatterMode::Replace;

@@ -1,4 +1,5 @@
 // Operators that only move or re-label elements: most become another view of the same memory.
+#include "backends/reference/AdvancedIndex.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
@@ -324,6 +325,7 @@ llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
   View view = *tensor;
   size_t dim = 0;
   std::vector<Argument> entries;
+  IndexEntries tensors; // by dimension of `view`
   if (index.getKind() == Argument::Kind::Tuple)
     entries.assign(index.getElements().begin(), index.getElements().end());
   else
@@ -332,13 +334,27 @@ llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
     size_t consuming = 0; // entries behind this one that take a dimension
     for (size_t j = i + 1; j < entries.size(); ++j)
       consuming += !entries[j].isNone();
-    llvm::Error err = entries[i].getKind() == Argument::Kind::Slice
-                          ? applySlice(context, view, dim, entries[i])
-                          : applyIndex(context, view, dim, context.getBuilder().evaluate(entries[i]), consuming);
-    if (err)
+    if (entries[i].getKind() == Argument::Kind::Slice) {
+      if (llvm::Error err = applySlice(context, view, dim, entries[i]))
+        return err;
+      continue;
+    }
+    RuntimeValue entry = context.getBuilder().evaluate(entries[i]);
+    if (entry.isTensor()) {
+      tensors.resize(dim);
+      tensors.push_back(entry.view);
+      ++dim;
+      continue;
+    }
+    if (llvm::Error err = applyIndex(context, view, dim, entry, consuming))
       return err;
   }
-  return RuntimeValue(view);
+  if (tensors.empty())
+    return RuntimeValue(view);
+  llvm::Expected<View> gathered = gatherAdvanced(context, view, std::move(tensors));
+  if (!gathered)
+    return gathered.takeError();
+  return RuntimeValue(*gathered);
 }
 
 llvm::Expected<RuntimeValue> bindMakeTuple(BindContext &context) {

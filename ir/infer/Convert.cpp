@@ -140,4 +140,17 @@ llvm::Expected<ValueType> inferToInt(const InferContext &context) {
   return ValueType(Dim(static_cast<int64_t>(value)));
 }
 
+/// None, of a condition that shapes decide.  Rules `assert_condition` (not false), `assert_host` (no tensor).
+llvm::Expected<ValueType> inferAssert(const InferContext &context) {
+  ValueType condition = context.getValue("condition");
+  if (condition.getTensor())
+    return context.fail("host", "wants a condition known from shapes, got a tensor");
+  std::optional<Argument> known = condition.getConstant();
+  bool isFalse = known && (known->isNone() || (known->isNumber() && known->getNumber() == 0));
+  if (!isFalse)
+    return ValueType::host(Argument());
+  const Argument &message = context.getCall().get("message").arg;
+  return context.fail("condition", "fails: {0}", message.isString() ? message.getString() : toString(message, ArgumentStyle::Qfx));
+}
+
 } // namespace qfx

@@ -53,6 +53,9 @@ const LoweringRow *findRow(const LowerState &state, LoweringGroup group, const N
 llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call,
                                               const OutputQParams *output);
 
+/// The first free sibling path of `path`: l_1, l_2, ...
+std::string getFreshPath(const Module &root, llvm::StringRef path);
+
 /// The arguments of a call's prepack: the quantized weight, then bias and geometry in the prepack's own order.
 llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
                                                       Node *quantizedWeight);

@@ -94,8 +94,7 @@ struct ModuleMatch {
 };
 } // namespace
 
-/// The first free sibling path of `path`: l_1, l_2, ...
-static std::string getFreshPath(const Module &root, llvm::StringRef path) {
+std::string getFreshPath(const Module &root, llvm::StringRef path) {
   for (unsigned i = 1;; ++i) {
     std::string candidate = path.str() + "_" + std::to_string(i);
     auto [parentPath, name] = splitPath(candidate);

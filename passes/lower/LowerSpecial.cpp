@@ -7,6 +7,7 @@
 #include "passes/ValueOrigin.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace qfx {
 
@@ -93,32 +94,85 @@ static llvm::Error callQuantizedFunction(GraphModule &model, Node &ref, const Ta
   return llvm::Error::success();
 }
 
+/// size, shape, dim: the same of codes as of floats.
+static bool readsShape(const Node &node) {
+  return node.getTarget() && node.getTarget()->getOp().has(Traits::HostValue) && node.getTarget()->text != "builtins.getattr";
+}
+
+/// getattr(x, "shape") and "ndim".
+static bool readsShapeAttribute(const Node &node) {
+  static const TargetInfo &getAttribute = requireFunction("builtins.getattr");
+  return isFunctionCall(&node, getAttribute) && node.getArgs().size() == 2 &&
+         (node.getArg(1) == Argument("shape") || node.getArg(1) == Argument("ndim"));
+}
+
+/// May `ref` give codes, since besides `quantize` only questions about its shape read it?  A function's twin stands behind the quantize's
+/// parameters, so that it must have no other reader.
+static bool mayGiveCodes(const Node &ref, const Node &quantize, const LoweringRow &row) {
+  if (row.group == LoweringGroup::Default && ref.is(Opcode::CallFunction))
+    return ref.hasOneUser();
+  return llvm::all_of(ref.getUsers(), [&](const Node *user) { return user == &quantize || readsShape(*user) || readsShapeAttribute(*user); });
+}
+
+namespace {
+/// A module that this lowering swapped: the row that did it, for calls that come later.
+struct Swapped {
+  const LoweringRow *row;
+  ModuleRef module;
+};
+} // namespace
+
+/// Makes the call's module quantized.  A further call of one that was swapped uses it, or an instance of its own where its output parameters
+/// differ (workflow 6.1, QFX).
+static llvm::Error swapModule(LowerState &state, llvm::StringMap<Swapped> &swapped, const LoweringRow &row, Node &ref, const Node &quantize) {
+  Module &root = state.model.getRoot();
+  OutputQParams output = getOutputQParams(state, quantize);
+  auto known = swapped.find(ref.getTargetText());
+  if (known == swapped.end()) {
+    auto module = makeQuantizedModule(state, *row.to, ref, &output);
+    if (!module)
+      return module.takeError();
+    root.setModule(ref.getTargetText(), *module);
+    swapped.try_emplace(ref.getTargetText(), Swapped{&row, *module});
+    return llvm::Error::success();
+  }
+  const Argument *scale = known->second.module->findAttribute("scale"), *zeroPoint = known->second.module->findAttribute("zero_point");
+  if (!scale || (*scale == Argument(output.scale) && zeroPoint && *zeroPoint == Argument(output.zeroPoint)))
+    return llvm::Error::success();
+  std::string path = getFreshPath(root, ref.getTargetText());
+  ModuleRef instance = known->second.module->shallowCopy();
+  instance->setAttribute("scale", output.scale);
+  instance->setAttribute("zero_point", output.zeroPoint);
+  root.setModule(path, instance);
+  ref.setTargetPath(path);
+  return llvm::Error::success();
+}
+
 llvm::Error lowerSpecialPatterns(LowerState &state) {
   static const TargetInfo &toMethod = requireMethod("to");
   Graph &graph = state.model.getGraph();
+  llvm::StringMap<Swapped> swapped; // by path
   for (Node *quantize : graph.getNodeVector()) {
     bool isQuantize = isStaticQuantize(state, *quantize);
     bool isHalf = quantize->is(Opcode::CallMethod) && quantize->getTarget() == &toMethod && quantize->getArgs().size() == 2 &&
                   quantize->getArg(1) == Argument(DType::Float16);
     Node *ref = isQuantize || isHalf ? quantize->getArg(0).getNodeOrNull() : nullptr;
     const LoweringRow *row = ref ? findSpecialRow(state, *ref) : nullptr;
+    if (auto known = swapped.find(ref && ref->is(Opcode::CallModule) ? ref->getTargetText() : ""); known != swapped.end())
+      row = known->second.row;
     if (!row || (isHalf && (row->group == LoweringGroup::FixedQParams || row->group == LoweringGroup::Default)))
       continue;
     std::vector<Node *> dequantizes = getDequantizedOperands(*ref);
     // A float reader of the result besides this quantize would receive codes instead.
-    if (dequantizes.empty() || !ref->hasOneUser())
+    if (dequantizes.empty() || !mayGiveCodes(*ref, *quantize, *row))
       continue;
     static const TargetInfo &prelu = requireModuleClass("torch.nn.PReLU");
     bool isPrelu = ref->is(Opcode::CallModule) && state.model.getModule(*ref)->isA(prelu);
     if (isPrelu && state.prepared.isExplicitlyNone(*ref)) // its slope is measured by the qconfig's observer
       continue;
-    if (ref->is(Opcode::CallModule) && row->to && isQuantize) {
-      OutputQParams output = getOutputQParams(state, *quantize);
-      auto module = makeQuantizedModule(state, *row->to, *ref, &output);
-      if (!module)
-        return module.takeError();
-      state.model.getRoot().setModule(ref->getTargetText(), *module);
-    }
+    if (ref->is(Opcode::CallModule) && row->to && isQuantize)
+      if (llvm::Error err = swapModule(state, swapped, *row, *ref, *quantize))
+        return err;
     for (Node *dequantize : dequantizes)
       ref->replaceInputWith(dequantize, dequantize->getArg(0).getNode());
     const std::vector<Argument> quantizeArgs = quantize->getArgs().vec();

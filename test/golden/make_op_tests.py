@@ -266,6 +266,7 @@ def hand_cases():
         cases.append(function(text, [image] + norm, t("quint8", 2, 6, 8, 9, q=out)))
     for name in ("torch.ops.quantized.instance_norm",):
         cases.append(function(name, [t("quint8", 2, 6, 8, q=q), t("f32", 6), t("f32", 6), {"float": 1e-5}, {"float": 0.5}, 10], t("quint8", 2, 6, 8, q=out)))
+    cases.append(function("torch._assert", [True, "a message"], None))
     return cases
 
 

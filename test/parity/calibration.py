@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 OBSERVER = re.compile(
     r"^module (\S+) : torch\.ao\.quantization\.observer\.HistogramObserver\(reduce_range=True\)$", re.MULTILINE)
 ALIAS = re.compile(r"^module (\S+) = (\S+)$", re.MULTILINE)
-CALL = re.compile(r"^  %(\w+) = call_module\[([\w.]+)\]\(%(\w+)\)", re.MULTILINE)
+CALL = re.compile(r"^  %(\w+) = call_module\[([^\]]+)\]\(%(\w+)\)", re.MULTILINE)
 
 
 def observed_nodes(text):

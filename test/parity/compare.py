@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 import calibration
 import replay
+import report
 import texts
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -75,34 +76,31 @@ def read(folder, name):
         return file.read()
 
 
-def run_roads(folder, tools):
-    """Makes the models that the checks look at, in `folder`: prepared, calibrated (qfx's own calibration), own_reference
-    and own_int8 from that; reference and int8 from PyTorch's observer statistics, so that parameters, integers and
-    outputs are compared without the rounding of two float implementations between them."""
-    model, prepared, calibrated, stated, own_reference, own_int8, reference, int8 = (
-        os.path.join(folder, n + ".qfx") for n in (
-            "model", "prepared", "calibrated", "stated", "own_reference", "own_int8", "reference", "int8"))
-    tools.opt(model, "--fuse", "--prepare", "--backend=x86", "-o", prepared)
-    tools.opt(prepared, "--calibrate=" + os.path.join(folder, "model.calib.safetensors"), "-o", calibrated)
-    with safe_open(os.path.join(folder, "observers.safetensors"), "numpy") as file:
-        statistics = {key: file.get_tensor(key) for key in file.keys()}
-    with safe_open(os.path.join(folder, "prepared.safetensors"), "numpy") as file:
-        values = {key: file.get_tensor(key) for key in file.keys()}
-    values.update({key: value.reshape(values[key].shape) for key, value in statistics.items() if key in values})
-    save_file(values, os.path.join(folder, "stated.safetensors"))
-    with open(stated, "w") as file:
-        file.write(read(folder, "prepared.qfx").replace('weights "prepared.', 'weights "stated.', 1))
-    for source, targets in ((calibrated, (own_reference, own_int8)), (stated, (reference, int8))):
-        tools.opt(source, "--convert-to-reference", "-o", targets[0])
-        tools.opt(source, "--convert", "-o", targets[1])
+def run_roads(folder, tools, own):
+    """Makes the models that the checks look at, in `folder`: prepared; reference and int8 from PyTorch's observer statistics, so that
+    parameters, integers and outputs are compared without the rounding of two float implementations between them. With `own` also calibrated
+    (qfx's own calibration), own_reference and own_int8 from that."""
+    at = lambda name: os.path.join(folder, name)
+    tools.opt(at("model.qfx"), "--fuse", "--prepare", "--backend=x86", "-o", at("prepared.qfx"))
+    stated = [at("prepared.qfx"), "--load-observers=from=" + at("observers.safetensors")]
+    if not read_tensors(at("observers.safetensors")):  # nothing was observed
+        stated = [at("prepared.qfx")]
+    roads = [(stated, "")]
+    if own:
+        tools.opt(at("prepared.qfx"), "--calibrate=" + at("model.calib.safetensors"), "-o", at("calibrated.qfx"))
+        roads.append(([at("calibrated.qfx")], "own_"))
+    for source, prefix in roads:
+        tools.opt(*source, "--convert-to-reference", "-o", at(prefix + "reference.qfx"))
+        tools.opt(*source, "--convert", "-o", at(prefix + "int8.qfx"))
 
 
-def check_texts(network, folder, tools, allowed):
-    """{phase: list of differing lines}, and reasons of allowed ones, on the whole road with qfx's own calibration."""
-    run_roads(folder, tools)
+def check_texts(network, folder, tools, allowed, own):
+    """{phase: list of differing lines}, and reasons of allowed ones, on the whole road; with `own`, with qfx's own calibration."""
+    run_roads(folder, tools, own)
     model = os.path.join(folder, "model.qfx")
     found = {"float": tools.opt(model, "--emit=fx"), "fused": tools.opt(model, "--fuse", "--backend=x86", "--emit=fx")}
-    for phase, name in (("prepared", "prepared"), ("reference", "own_reference"), ("converted", "own_int8")):
+    prefix = "own_" if own else ""
+    for phase, name in (("prepared", "prepared"), ("reference", prefix + "reference"), ("converted", prefix + "int8")):
         found[phase] = tools.opt(os.path.join(folder, name + ".qfx"), "--emit=fx")
     differences, reasons = {}, []
     for phase in PHASES:
@@ -115,11 +113,11 @@ def check_texts(network, folder, tools, allowed):
 def stored_values(folder, model):
     """{path: flat array} of a reference model: the weights file, and numbers that stand inline."""
     values = {}
-    for match in re.finditer(r"^(?:buffer|parameter) ([\w.]+) : \w+\[[^\]]*\](?:\{[^}]*\})? = (.+)$",
+    for match in re.finditer(r"^(?:buffer|parameter) (\S+) : \w+\[[^\]]*\](?:\{[^}]*\})? = (.+)$",
                              read(folder, model + ".qfx"), re.MULTILINE):
         numbers = re.findall(r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)", match.group(2))
         if not match.group(2).startswith("random"):
-            values[match.group(1)] = numpy.array([float(n) for n in numbers])
+            values[match.group(1).strip('"')] = numpy.array([float(n) for n in numbers])
     path = os.path.join(folder, model + ".safetensors")
     if os.path.exists(path):
         with safe_open(path, "numpy") as file:
@@ -132,7 +130,7 @@ def stored_values(folder, model):
 def activation_names(folder):
     """[(quantize node, observed node, scale's path, zero point's path)] of PyTorch's reference graph; ours has the same text."""
     text = read(folder, "reference.txt")
-    targets = dict(re.findall(r"%(\w+) : \[num_users=\d+\] = get_attr\[target=([\w.]+)\]", text))
+    targets = dict(re.findall(r"%(\w+) : \[num_users=\d+\] = get_attr\[target=([^\]]+)\]", text))
     return [(node, source, targets[scale], targets[zero_point]) for node, source, scale, zero_point in re.findall(
         r"%(\w+) : \[num_users=\d+\] = call_function\[target=torch.quantize_per_tensor\]"
         r"\(args = \(%(\w+), %(\w+), %(\w+),", text)]
@@ -142,8 +140,10 @@ def check_qparams(folder):
     """(scales compared, scales that differ in six digits, zero points that differ, names of the missing), activations
     and weights, from PyTorch's statistics."""
     expected, values = json.loads(read(folder, "qparams.json")), stored_values(folder, "reference")
-    pairs = [(s, z, expected["activations"][node]) for node, _, s, z in activation_names(folder)]
-    pairs += [(p + ".weight_scale", p + ".weight_zero_point", v) for p, v in expected["weights"].items()]
+    derived = derived_parameters(folder)
+    pairs = [(s, z, expected["activations"][node]) for node, _, s, z in activation_names(folder) if s not in derived]
+    constants = {v["weight"]: (path, v["zero_point_path"]) for path, v in expected.get("constants", {}).items()}
+    pairs += [(*constants.get(p, (p + ".weight_scale", p + ".weight_zero_point")), v) for p, v in expected["weights"].items()]
     count, bad_scales, bad_zero_points, missing = 0, 0, 0, []
     for scale_name, zero_point_name, value in pairs:
         if scale_name not in values or zero_point_name not in values:
@@ -184,11 +184,19 @@ def codes_of(floats, like):
     return numpy.rint(floats.astype(numpy.float64) / like.scale) + like.zero_point
 
 
+def saturated_counts(folder):
+    """{module: codes that are not exact in PyTorch} on the first image, where saturation explains all of them."""
+    first = json.loads(read(folder, "saturation.json"))[0] or {}
+    return {module: different for module, (different, explained) in first.items() if different == explained}
+
+
 def check_operators(folder, tools):
-    """(operators replayed, names whose integers differ, operators of level T1 with some codes one step off): every
-    quantized operator on PyTorch's input codes."""
+    """(operators replayed, names whose integers differ, operators of level T1 with some codes one step off, operators whose differing codes
+    are those in which PyTorch saturates): every quantized operator on PyTorch's input codes."""
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
     text, inputs, names = replay.build(read(folder, "int8.qfx"), recorded)
+    if not names:
+        return 0, [], [], []
     paths = [os.path.join(folder, n) for n in ("replay.qfx", "replay_inputs.safetensors", "replay_outputs.safetensors")]
     with open(paths[0], "w") as file:
         file.write(text)
@@ -197,7 +205,9 @@ def check_operators(folder, tools):
     found = read_tensors(paths[2])
     by_name = {name: value for key, value in found.items() for name in names
                if key == name or key.endswith("." + name)}
-    one_step, different, off_by_one = replay.allows_one_step(read(folder, "int8.qfx")), [], []
+    statements = {s.name: s for s in replay.parse_statements(read(folder, "int8.qfx"))[1]}
+    one_step, saturated = replay.allows_one_step(read(folder, "int8.qfx")), saturated_counts(folder)
+    different, off_by_one, saturating = [], [], []
     for name in names:
         if name not in by_name:
             different.append(name)
@@ -205,28 +215,45 @@ def check_operators(folder, tools):
         distance = abs(codes_of(by_name[name].codes, recorded[name]) - recorded[name].codes)
         if not distance.any():
             continue
+        if statements[name].target in saturated and (distance > 0).sum() == saturated[statements[name].target]:
+            saturating.append(name)
+            continue
         rare = name in one_step and distance.max() <= 1 and (distance > 0).mean() <= ONE_STEP_SHARE
-        (off_by_one if rare else different).append(name)
-    return len(names), different, off_by_one
+        tied = distance.max() <= 1 and replay.differs_at_ties(statements[name], recorded, distance > 0)
+        (off_by_one if rare or tied else different).append(name)
+    return len(names), different, off_by_one, saturating
 
 
 def check_run(folder, tools):
-    """(quantized values in the whole run, names that differ) on the first input."""
+    """(quantized values in the whole run, names that differ, names that differ in ties only) on the first input."""
     dump = os.path.join(folder, "dump.safetensors")
     tools.run(os.path.join(folder, "int8.qfx"), "--inputs=" + os.path.join(folder, "first.safetensors"),
               "--dump-intermediates=" + dump)
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
-    found, different, count = read_tensors(dump), [], 0
+    statements = {s.name: s for s in replay.parse_statements(read(folder, "int8.qfx"))[1]}
+    found, different, tied, count = read_tensors(dump), [], [], 0
     for name, value in recorded.items():
         if value.scale is None:
             continue
         count += 1
         ours = found.get(name) or found.get("0." + name)
-        same = ours is not None and ours.codes.shape == value.codes.shape and numpy.array_equal(
-            ours.codes.astype(numpy.int64), value.codes.astype(numpy.int64))
-        if not same:
+        if ours is None or ours.codes.shape != value.codes.shape:
             different.append(name)
-    return count, different
+            continue
+        distance = abs(ours.codes.astype(numpy.int64) - value.codes.astype(numpy.int64))
+        if not distance.any():
+            continue
+        at_ties = name in statements and distance.max() <= 1 and replay.differs_at_ties(statements[name], recorded, distance > 0)
+        (tied if at_ties else different).append(name)
+    return count, different, tied
+
+
+def derived_parameters(folder):
+    """Paths of the scales of results of `tensor op number`: qfx derives them from the input's (docs/Differences.md, B03), PyTorch shares them."""
+    text = read(folder, "prepared.qfx")
+    derived = set(re.findall(r"^module (\S+) : qfx\.DerivedObserver", text, re.MULTILINE))
+    sources = {source for target, source in re.findall(r"^  %\w+ = call_module\[([^\]]+)\]\(%(\w+)\)", text, re.MULTILINE) if target in derived}
+    return {scale for _, source, scale, _ in activation_names(folder) if source in sources}
 
 
 def on_grid(folder):
@@ -234,10 +261,15 @@ def on_grid(folder):
     than qfx (docs/Differences.md), and a random network makes several output steps of three such input codes."""
     import torch
 
-    expected = json.loads(read(folder, "qparams.json"))["activations"]["quantize_per_tensor"]
+    expected = json.loads(read(folder, "qparams.json"))["activations"]
     with safe_open(os.path.join(folder, "inputs.safetensors"), "pt") as file:
-        values = {key: torch.quantize_per_tensor(file.get_tensor(key), expected["scale"], expected["zero_point"],
-                                                 torch.quint8).dequantize().numpy() for key in file.keys()}
+        values = {key: file.get_tensor(key) for key in file.keys()}
+    nodes = {source: node for node, source, _, _ in activation_names(folder)}
+    for key, value in values.items():
+        node = nodes.get(key.partition(".")[2])
+        if node:
+            value = torch.quantize_per_tensor(value, expected[node]["scale"], expected[node]["zero_point"], torch.quint8).dequantize()
+        values[key] = value.numpy()
     save_file(values, os.path.join(folder, "grid_inputs.safetensors"))
     return "grid_inputs.safetensors"
 
@@ -281,13 +313,20 @@ class Outputs(NamedTuple):
     own: float  # qfx's own calibration
     control: Optional[float]  # PyTorch against itself, calibrated with other float rounding
     float_error: float
+    float_rounding: float  # twice what PyTorch's float model differs from the same model in double
 
 
-def check_outputs(folder, tools):
+def output_step(folder, values):
+    """The scale of the quantized value nearest to the output; where nothing is quantized, what float outputs may differ by."""
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
     _, statements = replay.parse_statements(read(folder, "int8.qfx"))
-    step = [recorded[s.name].scale for s in statements if s.name in recorded and recorded[s.name].scale is not None][-1]
+    steps = [recorded[s.name].scale for s in statements if s.name in recorded and recorded[s.name].scale is not None]
+    return steps[-1] if steps else FLOAT_TOLERANCE * float(abs(values).max())
+
+
+def check_outputs(folder, tools, own):
     int8, expected, control = (recorded_outputs(folder, kind) for kind in ("int8", "float", "control"))
+    step = output_step(folder, int8)
 
     def share(values):
         return float((abs(values - int8) <= step * 1.0001).mean())
@@ -295,16 +334,17 @@ def check_outputs(folder, tools):
     error = abs(outputs(folder, tools, "model.qfx") - expected).max() / abs(expected).max()
     stated, exact = outputs(folder, tools, "int8.qfx", on_grid(folder)), exact_images(folder)
     within = abs(stated - int8)[exact] <= step * 1.0001
-    return Outputs(share(stated), float(within.mean()), int((~exact).sum()), share(outputs(folder, tools, "own_int8.qfx")),
-                   None if control is None else share(control), float(error))
+    return Outputs(share(stated), float(within.mean()) if exact.any() else 1.0, int((~exact).sum()),
+                   share(outputs(folder, tools, "own_int8.qfx")) if own else float("nan"),
+                   None if control is None else share(control), float(error), 2 * json.loads(read(folder, "about.json")).get("float_error", 0))
 
 
 class Row:
-    """One network's line of the table; every check runs, and one that cannot says why."""
+    """One network's line of the table; every check runs, and one that cannot says why. `own` asks for qfx's own calibration too."""
 
-    def __init__(self, network, folder, tools, allowed):
+    def __init__(self, network, folder, tools, allowed, own=True):
         self.network, self.problems, self.cells, self.reasons, self.own = network, [], [], [], []
-        differences, self.reasons = self._try("texts", check_texts, network, folder, tools, allowed) or ({}, [])
+        differences, self.reasons = self._try("texts", check_texts, network, folder, tools, allowed, own) or ({}, [])
         for phase in PHASES:
             lines = differences.get(phase)
             self.cells.append("?" if lines is None else "equal" if not lines else "%d lines" % len(lines))
@@ -315,25 +355,58 @@ class Row:
         if scales or zero_points or missing:
             self.problems.append("%d scales and %d zero points differ, missing: %s" % (
                 scales, zero_points, ", ".join(missing[:8]) or "none"))
-        total, different, off_by_one = self._try("operators", check_operators, folder, tools) or (0, [], [])
-        self.cells.append("%d of %d%s" % (
-            total - len(different), total, " (%d with single ties)" % len(off_by_one) if off_by_one else ""))
-        if different or not total:
-            self.problems.append("operators differ: %s" % (", ".join(different[:12]) or "none was run"))
-        total, different = self._try("run", check_run, folder, tools) or (0, [])
-        self.cells.append("%d of %d" % (total - len(different), total))
+        total, different, off_by_one, saturating = self._try("operators", check_operators, folder, tools) or (0, [], [], [])
+        notes = ["%d %s" % (len(names), what) for names, what in (
+            (off_by_one, "with single ties"), (saturating, "where PyTorch saturates")) if names]
+        self.cells.append("%d of %d%s" % (total - len(different), total, " (%s)" % ", ".join(notes) if notes else ""))
         if different:
+            self.problems.append("operators differ: %s" % (", ".join(different[:12])))
+        total, different, tied = self._try("run", check_run, folder, tools) or (0, [], [])
+        derives = bool(self._try("derived scales", derived_parameters, folder))
+        if derives:
+            self.reasons.append("%s: the result of a tensor and a number has a scale of its own (docs/Differences.md, B03); values behind it "
+                                "and outputs are not judged" % network)
+        excused = bool(off_by_one or saturating or tied or derives)  # what follows such a code differs too
+        self.cells.append("%d of %d%s" % (total - len(different) - len(tied), total, " (behind such codes)" if excused and (different or tied) else ""))
+        if different and not excused:
             self.problems.append("values of the run differ: %s" % ", ".join(different[:12]))
-        self._outputs(self._try("outputs", check_outputs, folder, tools))
-        self._calibration(self._try("calibration", check_calibration, folder, tools))
+        self._outputs(self._try("outputs", check_outputs, folder, tools, own), derives)
+        if own:
+            self._calibration(self._try("calibration", check_calibration, folder, tools))
 
-    def _outputs(self, found):
-        found = found or Outputs(float("nan"), float("nan"), 0, float("nan"), None, float("nan"))
+    @classmethod
+    def float_only(cls, network, folder, tools, allowed):
+        """The row of a graph of ATen operators: PyTorch quantizes none of them in graph mode, qfx does (docs/Differences.md), so that only the
+        float graph and its numbers can be compared."""
+        row = cls.failed(network, "")
+        row.problems, row.cells = [], ["-"] * len(row.cells)
+        row.reasons = ["%s: PyTorch's graph mode leaves ATen operators in float, qfx quantizes them like their functional forms" % network]
+        model = os.path.join(folder, "model.qfx")
+        for cell, (phase, passes) in enumerate((("float", ()), ("fused", ("--fuse", "--backend=x86")))):
+            failures, _ = texts.compare(network, phase, read(folder, phase + ".txt"), tools.opt(model, *passes, "--emit=fx"), allowed)
+            row.cells[cell] = "%d lines" % len(failures) if failures else "equal"
+            row.problems += ["%s text: %s" % (phase, line) for line in failures[:12]]
+        expected = recorded_outputs(folder, "float")
+        error = float(abs(outputs(folder, tools, "model.qfx") - expected).max() / abs(expected).max())
+        row.cells[-1] = "%.1e" % error
+        if not error <= FLOAT_TOLERANCE:
+            row.problems.append("the float outputs differ by %.1e" % error)
+        return row
+
+    @classmethod
+    def failed(cls, network, problem):
+        """The row of a network that could not be recorded."""
+        row = cls.__new__(cls)
+        row.network, row.problems, row.cells, row.reasons, row.own = network, [problem], ["?"] * (len(report.COLUMNS) - 1), [], []
+        return row
+
+    def _outputs(self, found, derives=False):
+        found = found or Outputs(float("nan"), float("nan"), 0, float("nan"), None, float("nan"), 0)
         self.cells += ["%.2f %%" % (100 * found.exact), "%d (%.2f %%)" % (found.saturated, 100 * found.stated), "%.1e" % found.float_error]
         self.own_outputs = ["%.1f %%" % (100 * found.own), "-" if found.control is None else "%.1f %%" % (100 * found.control)]
-        if not found.exact >= STEP_SHARE:
+        if not (found.exact >= STEP_SHARE or derives):
             self.problems.append("%.2f %% of the int8 outputs lie within one step" % (100 * found.exact))
-        if not found.float_error <= FLOAT_TOLERANCE:
+        if not found.float_error <= max(FLOAT_TOLERANCE, found.float_rounding):
             self.problems.append("the float outputs differ by %.1e" % found.float_error)
 
     def _calibration(self, found):
@@ -352,53 +425,6 @@ class Row:
             return None
 
 
-def table(rows, folder, tools):
-    about = json.loads(read(os.path.join(folder, rows[0].network), "about.json"))
-    lines = [
-        "# Parity with torch.ao.quantization", "",
-        "Written by `test/parity/run.sh`: PyTorch %s, engine %s, default qconfig mapping, x86 BackendConfig, seed %d;"
-        " CPU %s; qfx on %s." % (about["torch"], about["engine"], about["seed"], about["cpu"],
-                                 calibration.isa_of(tools.paths["opt"])), "",
-        "## Graphs, numbers and integers", "",
-        "* **texts**: `--emit=fx` of the phase against `str(graph)`, line by line, with qfx's own calibration.",
-        "* The other columns start from PyTorch's observer statistics, written into the prepared model's weights file.",
-        "* **parameters**: scales to six digits and zero points exactly, activations and weights.",
-        "* **operators**: quantized operators whose output integers, on PyTorch's input integers, equal PyTorch's bit for bit;"
-        " those of level T1 (spec/operators.md 1.1) may have single codes one step off at ties.",
-        "* **values in a run**: quantized values of a whole run on one input that equal PyTorch's bit for bit.",
-        "* **outputs**: int8 output values over 16 inputs within one output step (99 % asked for), from PyTorch's input codes:"
-        " its quantize_per_tensor breaks exact ties otherwise (docs/Differences.md). Left out are images in which PyTorch's own sums"
-        " saturate in 16 bits (processors without VNNI, spec/operators.md 25.3): each of its codes that is not exact was recomputed with"
-        " saturating pairs and found equal (saturation.py); **saturated** counts them, in brackets the share with them.",
-        "* **float error**: float outputs' largest error over the largest output (1e-4 asked for).", "",
-        "| network | float text | fused text | prepared text | reference text | converted text | parameters | operators |"
-        " values in a run | int8 outputs | saturated | float error |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    lines += ["| %s | %s |" % (row.network, " | ".join(row.cells)) for row in rows]
-    lines += [
-        "", "## Own calibration", "",
-        "Two float implementations differ in the last bits, and the histogram search turns a last bit into another bin now"
-        " and then. *PyTorch itself* is the same calibration by PyTorch with its own convolutions instead of oneDNN's.", "",
-        "* **scales**: activation parameters equal to PyTorch's, scale to six digits and zero point exactly.",
-        "* **observers**: those whose histogram, range, scale and zero point are, bit for bit, what PyTorch's observer makes"
-        " of the activations that qfx computed. All must be: what is left is float rounding alone.",
-        "* **outputs**: int8 output values within one output step of the first PyTorch calibration's.", "",
-        "| network | scales | PyTorch itself | observers | outputs | PyTorch itself |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += ["| %s | %s |" % (row.network, " | ".join(row.own)) for row in rows]
-    reasons = sorted({reason for row in rows for reason in row.reasons})
-    lines += [""] + (["Allowed differences (allowed.txt):", ""] + ["* " + r for r in reasons] if reasons else
-                     ["No allowed difference was needed."])
-    failing = [row for row in rows if row.problems]
-    if failing:
-        lines += ["", "## What differs"]
-        for row in failing:
-            lines += ["", "**%s**" % row.network, ""] + ["* " + problem for problem in row.problems]
-    return "\n".join(lines) + "\n"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="what record.py wrote: one subfolder per network")
@@ -412,12 +438,13 @@ def main():
     if not networks:
         print("compare: error: '%s' holds no recordings" % options.folder, file=sys.stderr)
         return 1
+    about = json.loads(read(os.path.join(options.folder, networks[0]), "about.json"))
     tools, allowed, rows = Tools(options.qfx_opt, options.qfx_run), texts.Allowed(), []
     for network in networks:
         rows.append(Row(network, os.path.join(options.folder, network), tools, allowed))
         print("%-20s %s" % (network, "equal" if not rows[-1].problems else "; ".join(rows[-1].problems)))
         with open(options.output, "w") as file:  # after each, for the last ones take minutes
-            file.write(table(rows, options.folder, tools))
+            file.write(report.results(rows, about, calibration.isa_of(options.qfx_opt)))
     print("wrote %s" % options.output)
     return 3 if any(row.problems for row in rows) else 0
 

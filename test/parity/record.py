@@ -1,6 +1,7 @@
 """Records PyTorch's side of the parity test: for each network the texts, parameters, outputs and integer values that
 torch.ao.quantization (x86) makes, beside the exported float model."""
 import argparse
+import copy
 import json
 import os
 import platform
@@ -9,7 +10,7 @@ import time
 import torch
 
 import saturation
-from upstream import NETWORKS, SEED, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors
+from upstream import NETWORKS, SEED, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors, single_output
 
 import qfx_export
 
@@ -29,17 +30,28 @@ def record_control(folder, model, calibration, inputs):
         json.dump(other.qparams(), file, indent=1)
     with torch.no_grad():
         save_tensors(os.path.join(folder, "control_outputs.safetensors"),
-                     {"%d.output" % k: other.converted(batch) for k, batch in enumerate(inputs)})
+                     {"%d.output" % k: single_output(other.converted(batch)) for k, batch in enumerate(inputs)})
 
 
-def record(name, folder, size, control):
-    """Everything about one network into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
+def own_float_error(model, inputs):
+    """PyTorch's float outputs against the same model in double, over the largest output: what rounding alone does to this network."""
+    exact, worst, largest = copy.deepcopy(model).double(), 0.0, 0.0
+    with torch.no_grad():
+        for batch in inputs:
+            value = single_output(exact(batch.double() if batch.is_floating_point() else batch))
+            largest = max(largest, float(value.abs().max()))
+            worst = max(worst, float((single_output(model(batch)) - value).abs().max()))
+    return worst / largest
+
+
+def record(name, folder, subject, control):
+    """Everything about one network (`subject`: model, calibration batches, evaluation batches) into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
     observers.safetensors (the calibrated model's statistics), inputs.safetensors `<k>.x`, float_outputs and int8_outputs
     `<k>.output`, intermediates.safetensors (every tensor of the converted graph on the first input alone, by node name),
     saturation.json (images in which PyTorch's own sums are not exact, saturation.py), about.json. With `control`: control.json and control_outputs of a second calibration (upstream.calibrate_otherwise)."""
     os.makedirs(folder, exist_ok=True)
     start = time.time()
-    model, calibration, inputs = load_subject(name, size)
+    model, calibration, inputs = subject
     qfx_export.export(model, inputs[0][:1], os.path.join(folder, "model.qfx"), calibration)
     phases = Phases(model, [(batch,) for batch in calibration])
     for phase in Phases.NAMES:
@@ -48,23 +60,24 @@ def record(name, folder, size, control):
     with open(os.path.join(folder, "qparams.json"), "w") as file:
         json.dump(phases.qparams(), file, indent=1)
     save_tensors(os.path.join(folder, "observers.safetensors"), phases.observers())
-    placeholder = next(n.name for n in phases.converted.graph.nodes if n.op == "placeholder")
+    placeholder = next(n.target for n in phases.converted.graph.nodes if n.op == "placeholder")
     save_tensors(os.path.join(folder, "inputs.safetensors"),
                  {"%d.%s" % (k, placeholder): batch for k, batch in enumerate(inputs)})
     save_tensors(os.path.join(folder, "first.safetensors"), {placeholder: inputs[0][:1]})
     with torch.no_grad():
         for kind, module in (("float", model), ("int8", phases.converted)):
             save_tensors(os.path.join(folder, kind + "_outputs.safetensors"),
-                         {"%d.output" % k: module(batch) for k, batch in enumerate(inputs)})
+                         {"%d.output" % k: single_output(module(batch)) for k, batch in enumerate(inputs)})
     _, values = intermediates(phases.converted, (inputs[0][:1],))
     save_tensors(os.path.join(folder, "intermediates.safetensors"), values)
+    float_error = own_float_error(model, inputs)
     with open(os.path.join(folder, "saturation.json"), "w") as file:
         json.dump(saturation.saturated_images(phases.converted, inputs), file, indent=1)
     if control:
         record_control(folder, model, calibration, inputs)
     about = {
         "network": name, "torch": torch.__version__, "seed": SEED, "engine": torch.backends.quantized.engine,
-        "cpu": cpu_name(), "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
+        "cpu": cpu_name(), "float_error": float_error, "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
     }
     with open(os.path.join(folder, "about.json"), "w") as file:
         json.dump(about, file, indent=1)
@@ -80,7 +93,7 @@ def main():
                         help="leave out the second calibration, which takes most of the time")
     options = parser.parse_args()
     for name in options.networks or NETWORKS + ("digits",):
-        record(name, os.path.join(options.output, name), options.size, options.control)
+        record(name, os.path.join(options.output, name), load_subject(name, options.size), options.control)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ def _parameters(module):
     """(weight codes as int64, scale per output channel, bias or None) of a quantized convolution or linear."""
     weight, bias = module._weight_bias()
     if weight.qscheme() == torch.per_tensor_affine:
-        scales = torch.full((weight.shape[0],), weight.q_scale())
+        transposed = getattr(module, "transposed", False)
+        scales = torch.full((weight.shape[1] * module.groups if transposed else weight.shape[0],), weight.q_scale())
     else:
         scales = weight.q_per_channel_scales()
     return weight.int_repr().long(), scales.float().numpy(), None if bias is None else bias.detach().float().numpy()
@@ -29,17 +30,17 @@ def _stage(sums, channels, module, scale, weight_scales, bias):
 
 def _windows(module, codes, weight, position):
     """(codes, weights) of one output value, in the order in which FBGEMM pairs them: taps, then input channels."""
+    if not hasattr(module, "groups"):
+        return codes[position[:-1]], weight[position[-1]]
     image, channel = position[0], position[1]
-    if codes.dim() == 2:
-        return codes[image], weight[channel]
     groups, inner = module.groups, weight.shape[1]
     first = channel // (weight.shape[0] // groups) * inner
     padded = torch.nn.functional.pad(codes[image, first:first + inner], [p for p in reversed(module.padding) for _ in (0, 1)],
                                      value=0)
-    y, x = (position[2 + d] * module.stride[d] for d in (0, 1))
-    (dy, dx), (kh, kw) = module.dilation, weight.shape[2:]
-    window = padded[:, y:y + dy * (kh - 1) + 1:dy, x:x + dx * (kw - 1) + 1:dx]
-    return window.permute(1, 2, 0).reshape(-1), weight[channel].permute(1, 2, 0).reshape(-1)
+    taps = [slice(p * s, p * s + d * (k - 1) + 1, d)
+            for p, s, d, k in zip(position[2:], module.stride, module.dilation, weight.shape[2:])]
+    window = padded[(slice(None), *taps)]
+    return window.movedim(0, -1).reshape(-1), weight[channel].movedim(0, -1).reshape(-1)
 
 
 def _saturated_sum(codes, weight, zero_point):
@@ -51,23 +52,36 @@ def _saturated_sum(codes, weight, zero_point):
     return int(numpy.clip(pairs, -32768, 32767).sum()) - zero_point * int(weight.sum())
 
 
+def _exact_sums(module, x, weight):
+    """Sums of products in double, which holds them exactly."""
+    functional = torch.nn.functional
+    if not hasattr(module, "groups"):
+        return functional.linear(x, weight)
+    rest = (None, module.stride, module.padding)
+    rank = weight.dim() - 2
+    if module.transposed:
+        convolution = (functional.conv_transpose1d, functional.conv_transpose2d, functional.conv_transpose3d)[rank - 1]
+        return convolution(x, weight, *rest, module.output_padding, module.groups, module.dilation)
+    convolution = (functional.conv1d, functional.conv2d, functional.conv3d)[rank - 1]
+    return convolution(x, weight, *rest, module.dilation, module.groups)
+
+
 def inspect(module, x, y):
     """(codes of y that differ from exact arithmetic, those of them that saturating pairs give) of one operator's call."""
     weight, scales, bias = _parameters(module)
     zero_point, centered = x.q_zero_point(), (x.int_repr().long() - x.q_zero_point())
-    if weight.dim() == 4:
-        sums = torch.nn.functional.conv2d(centered.double(), weight.double(), None, module.stride, module.padding, module.dilation,
-                                          module.groups)
-    else:
-        sums = centered.double() @ weight.double().t()
-    channels = numpy.arange(weight.shape[0]).reshape((1, -1) + (1,) * (sums.dim() - 2))
+    sums = _exact_sums(module, centered.double(), weight.double())
+    axis = 1 if hasattr(module, "groups") else sums.dim() - 1
+    channels = numpy.arange(sums.shape[axis]).reshape([-1 if d == axis else 1 for d in range(sums.dim())])
     exact = _stage(sums.numpy(), channels, module, x.q_scale(), scales, bias)
     got = y.int_repr().numpy()
     different, explained = numpy.argwhere(exact != got), 0
     for position in different:
+        if getattr(module, "transposed", False):
+            continue
         window, row = _windows(module, centered, weight, tuple(int(p) for p in position))
         total = _saturated_sum(window + zero_point, row, zero_point)
-        code = _stage(numpy.array(total), int(position[1]), module, x.q_scale(), scales, bias)
+        code = _stage(numpy.array(total), int(position[axis]), module, x.q_scale(), scales, bias)
         explained += int(code == got[tuple(position)])
     return len(different), explained
 

@@ -39,8 +39,8 @@ class Phases:
 
         torch.backends.quantized.engine = ENGINE
         config = get_x86_backend_config()
-        graph = QuantizationTracer([], []).trace(model)
-        setattr(self, "float", torch.fx.GraphModule(model, graph))
+        own = copy.deepcopy(model)  # tracing leaves its tensor constants on the root
+        setattr(self, "float", torch.fx.GraphModule(own, QuantizationTracer([], []).trace(own)))
         self.fused = fuse_fx(copy.deepcopy(model), backend_config=config)
         self.prepared = prepare_fx(
             copy.deepcopy(model), get_default_qconfig_mapping(ENGINE), calibration[0], backend_config=config)
@@ -61,9 +61,10 @@ class Phases:
         return str(getattr(self, phase).graph)
 
     def qparams(self):
-        """{"activations": {node: {scale, zero_point}}, "weights": {path: {scale: [...], zero_point: [...]}}} of the
-        reference graph. Scales are the doubles of the stored float32 values."""
-        model, activations, weights = self.reference, {}, {}
+        """{"activations": {node: {scale, zero_point}}, "weights": {path: {scale: [...], zero_point: [...]}}, "constants":
+        {path of the scale: {weight, zero_point_path}}} of the reference graph; constants are weights of functional layers, quantized by a
+        node. Scales are the doubles of the stored float32 values."""
+        model, activations, weights, constants = self.reference, {}, {}, {}
         for node in model.graph.nodes:
             if node.op == "call_function" and node.target is torch.quantize_per_tensor:
                 scale, zero_point = (_attribute(model, argument) for argument in node.args[1:3])
@@ -71,10 +72,11 @@ class Phases:
             elif node.op == "call_function" and node.target is torch.quantize_per_channel:
                 scale, zero_point = (_attribute(model, argument) for argument in node.args[1:3])
                 weights[node.args[0].target] = _lists(scale, zero_point)
+                constants[node.args[1].target] = {"weight": node.args[0].target, "zero_point_path": node.args[2].target}
         for path, module in model.named_modules():
             if hasattr(module, "weight_scale"):
                 weights[path] = _lists(module.weight_scale, module.weight_zero_point)
-        return {"activations": activations, "weights": weights}
+        return {"activations": activations, "weights": weights, "constants": constants}
 
 
 def _attribute(model, argument):
@@ -114,6 +116,14 @@ def intermediates(module, batch):
     recorder = Recorder(module)
     with torch.no_grad():
         return recorder.run(*batch), recorder.values
+
+
+def single_output(value):
+    """The tensor of a model with one output, which may stand in a dict or tuple (segmentation networks: {"out": ...})."""
+    leaves = torch.utils._pytree.tree_leaves(value)
+    if len(leaves) != 1:
+        raise ValueError("the parity test compares one output, the model has %d" % len(leaves))
+    return leaves[0]
 
 
 def save_tensors(path, tensors):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from typing import Any, Callable
 
@@ -30,6 +31,14 @@ def format_float(value: float) -> str:
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return repr(float(value))
+
+
+_BARE_PATH = re.compile(r"\w+(\.\w+)*", re.ASCII)
+
+
+def format_path(path: str) -> str:
+    """A path, class or target as .qfx text: quoted unless it is of letters, digits and '_' between dots."""
+    return path if _BARE_PATH.fullmatch(path) else json.dumps(path, ensure_ascii=False)
 
 
 def format_arg(value: Any, where: str) -> str:

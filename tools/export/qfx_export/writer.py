@@ -11,7 +11,7 @@ from .modules import is_library_leaf, module_arguments
 from .prepared import eager_meta, prepared_meta, recorded_scopes
 from .quantized import QUANTIZATION_CLASSES, is_packed, unpack
 from .tensors import add_tensor
-from .text import class_name, format_arg, format_tensor_type, target_name
+from .text import class_name, format_arg, format_path, format_tensor_type, target_name
 from .tracer import Scope, trace
 
 
@@ -123,7 +123,7 @@ class ModelWriter:
         """A module that is called as a whole and has a graph of its own."""
         if id(module) in self.module_paths:
             self.declared.add(path)
-            self.module_lines.append("module %s = %s" % (path, self.module_paths[id(module)]))
+            self.module_lines.append("module %s = %s" % (format_path(path), format_path(self.module_paths[id(module)])))
             return
         self.module_paths[id(module)] = path
         self._declare_module(path, module, [])
@@ -133,7 +133,7 @@ class ModelWriter:
         inner = ModelWriter(
             graph_module, scopes, {}, None, module, names, self.leaf_classes, outer=self, prefix=path)
         inner._members()
-        self.graph_lines += inner._graph("graph %s" % path) + [""]
+        self.graph_lines += inner._graph("graph %s" % format_path(path)) + [""]
 
     def _containers(self, path: str) -> None:
         """Declares the levels above `path` that are not library leaves: eager mode and scopes know their classes."""
@@ -159,7 +159,7 @@ class ModelWriter:
     def _library_module(self, path: str, module: torch.nn.Module) -> None:
         if id(module) in self.module_paths:
             self.declared.add(path)
-            self.module_lines.append("module %s = %s" % (path, self.module_paths[id(module)]))
+            self.module_lines.append("module %s = %s" % (format_path(path), format_path(self.module_paths[id(module)])))
             return
         self.module_paths[id(module)] = path
         self._declare_module(path, module, module_arguments(module, path))
@@ -190,7 +190,7 @@ class ModelWriter:
         text = ", ".join("%s=%s" % (name, format_arg(value, where)) for name, value in arguments)
         training = " training" if module.training else ""
         name = "torch.fx.GraphModule" if isinstance(module, torch.fx.GraphModule) else class_name(type(module))
-        self.module_lines.append("module %s : %s(%s)%s" % (path, name, text, training))
+        self.module_lines.append("module %s : %s(%s)%s" % (format_path(path), format_path(name), text, training))
 
     def _tensor(self, kind: str, path: str, tensor: torch.Tensor, declare: bool = False) -> None:
         """Notes a tensor for the weights file; a second path to the same data becomes an alias line."""
@@ -204,11 +204,11 @@ class ModelWriter:
         self.kept.append(tensor)
         first = self.tensor_paths.setdefault(_identity(tensor), path)
         if first != path:
-            self.tensor_lines.append("%s %s = %s" % (kind, path, first))
+            self.tensor_lines.append("%s %s = %s" % (kind, format_path(path), format_path(first)))
             return
         type_text = format_tensor_type(tensor)
         if declare:
-            self.tensor_lines.append("%s %s : %s" % (kind, path, type_text))
+            self.tensor_lines.append("%s %s : %s" % (kind, format_path(path), type_text))
         add_tensor(self.tensors, self.metadata, path, tensor)
 
     def _attribute(self, path: str, node: torch.fx.Node) -> None:
@@ -236,7 +236,7 @@ class ModelWriter:
         self.declared.add(path)
         packed = unpack(value, [str(user.target) for user in node.users], "node '%s'" % node.name)
         text = ", ".join("%s=%s" % (name, format_arg(argument, path)) for name, argument in packed.arguments)
-        self.module_lines.append("module %s : %s(%s)" % (path, packed.class_name, text))
+        self.module_lines.append("module %s : %s(%s)" % (format_path(path), packed.class_name, text))
         for kind, name, tensor in packed.tensors:
             self._tensor(kind, "%s.%s" % (path, name), tensor)
 
@@ -292,7 +292,7 @@ class ModelWriter:
         if scope:
             head, found, tail = suffix.partition(" meta ")
             suffix = head + scope + found + tail
-        return "%%%s = %s[%s](%s)%s" % (node.name, node.op, target, ", ".join(arguments), suffix)
+        return "%%%s = %s[%s](%s)%s" % (node.name, node.op, format_path(target), ", ".join(arguments), suffix)
 
     def _scope(self, node: torch.fx.Node) -> str:
         """The scope clause where it is not the default: the module itself for call_module, else the root."""

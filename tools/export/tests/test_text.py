@@ -307,5 +307,15 @@ class ErrorTest(Case):
         self.assertIn("return %x", text)
 
 
+class PathsTest(Case):
+    def test_names_that_are_no_identifiers_are_quoted(self):
+        model = torch.nn.Sequential()
+        model.add_module("block1-0", torch.nn.Linear(2, 2))
+        text, tensors = self.export(model.eval(), torch.zeros(1, 2))
+        self.assertIn('module "block1-0" : torch.nn.Linear(', text)
+        self.assertIn('call_module["block1-0"]', text)
+        self.assertEqual(set(tensors), {"block1-0.weight", "block1-0.bias"})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -87,7 +87,8 @@ static void compareFloats(const Tensor &actual, const Tensor &expected) {
 }
 
 TEST_CASE("eager flows give PyTorch's integers", "[passes][eager][golden]") {
-  std::string name = GENERATE(as<std::string>(), "ConvNet", "Residual", "Mobile", "Mlp", "Audio", "Video", "Wrapped");
+  std::string name = GENERATE(as<std::string>(), "ConvNet", "Residual", "Mobile", "Mlp", "Audio", "Video", "Wrapped", "Deconv", "Norms",
+                              "Attention", "Qat", "Words", "Lstm");
   INFO(name);
   std::string folder = getFolder(name);
   TestContext context("native");
@@ -104,7 +105,7 @@ TEST_CASE("eager flows give PyTorch's integers", "[passes][eager][golden]") {
 }
 
 TEST_CASE("quantize_dynamic gives PyTorch's weights and results", "[passes][eager][golden]") {
-  std::string name = GENERATE(as<std::string>(), "DynamicInt8", "RecurrentInt8");
+  std::string name = GENERATE(as<std::string>(), "DynamicInt8", "DynamicFloat16", "RecurrentInt8", "RecurrentFloat16");
   INFO(name);
   std::string folder = getFolder(name);
   TestContext context("native");

@@ -294,7 +294,7 @@ TEST_CASE("a quantized bag of another mode than sum is refused", "[passes][eager
         "[eager_swap]");
 }
 
-TEST_CASE("custom modules are observed and quantized by the caller's classes", "[.][passes][eager]") {
+TEST_CASE("custom modules are observed and quantized by the caller's classes", "[passes][eager]") {
   TestContext context("native");
   GraphModule model = parseModel("module a : torch.nn.Identity()\ngraph(%x : f32[2, 2]) {\n  %a = call_module[a](%x)\n  return %a\n}\n");
   REQUIRE(describe(setQConfig(model, "", getQConfig("default_qconfig"))) == "");
@@ -310,7 +310,7 @@ TEST_CASE("custom modules are observed and quantized by the caller's classes", "
   CHECK(converted.getRoot().findModule("a")->getClassName() == "torch.nn.Identity");
 }
 
-TEST_CASE("an LSTM with a static qconfig is observed and quantized piece by piece", "[.][passes][eager]") {
+TEST_CASE("an LSTM with a static qconfig is observed and quantized piece by piece", "[passes][eager]") {
   TestContext context("native");
   GraphModule model = parseModel("module q : torch.ao.quantization.stubs.QuantStub()\n"
                                  "module l : torch.nn.LSTM(input_size=1, hidden_size=1)\n"
