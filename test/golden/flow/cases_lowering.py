@@ -267,3 +267,15 @@ def embedding_static(self):
     """An embedding under an ordinary static qconfig stays float."""
     self.emb, self.fc = nn.Embedding(10, 4), nn.Linear(4, 3)
     return lambda self, i: self.fc(self.emb(i))
+
+
+@case(x=(2, 3, 4))
+def called_twice_without_weight(self):
+    """A dropout called twice, and a layer norm whose result's shape is read: both stay quantized."""
+    self.a, self.b, self.drop, self.norm = nn.Linear(4, 4), nn.Linear(4, 4), nn.Dropout(0.1), nn.LayerNorm(4)
+
+    def forward(self, x):
+        y = self.norm(x + self.drop(self.a(x)))
+        return self.drop(self.b(y)).reshape(y.shape[0], -1)
+
+    return forward
