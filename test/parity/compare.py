@@ -313,6 +313,7 @@ class Outputs(NamedTuple):
     own: float  # qfx's own calibration
     control: Optional[float]  # PyTorch against itself, calibrated with other float rounding
     float_error: float
+    none_exact: bool  # PyTorch saturates in every image
     float_rounding: float  # twice what PyTorch's float model differs from the same model in double
 
 
@@ -336,7 +337,8 @@ def check_outputs(folder, tools, own):
     within = abs(stated - int8)[exact] <= step * 1.0001
     return Outputs(share(stated), float(within.mean()) if exact.any() else 1.0, int((~exact).sum()),
                    share(outputs(folder, tools, "own_int8.qfx")) if own else float("nan"),
-                   None if control is None else share(control), float(error), 2 * json.loads(read(folder, "about.json")).get("float_error", 0))
+                   None if control is None else share(control), float(error), not exact.any(),
+                   2 * json.loads(read(folder, "about.json")).get("float_error", 0))
 
 
 class Row:
@@ -401,8 +403,8 @@ class Row:
         return row
 
     def _outputs(self, found, derives=False):
-        found = found or Outputs(float("nan"), float("nan"), 0, float("nan"), None, float("nan"), 0)
-        self.cells += ["%.2f %%" % (100 * found.exact), "%d (%.2f %%)" % (found.saturated, 100 * found.stated), "%.1e" % found.float_error]
+        found = found or Outputs(float("nan"), float("nan"), 0, float("nan"), None, float("nan"), False, 0)
+        self.cells += ["-" if found.none_exact else "%.2f %%" % (100 * found.exact), "%d (%.2f %%)" % (found.saturated, 100 * found.stated), "%.1e" % found.float_error]
         self.own_outputs = ["%.1f %%" % (100 * found.own), "-" if found.control is None else "%.1f %%" % (100 * found.control)]
         if not (found.exact >= STEP_SHARE or derives):
             self.problems.append("%.2f %% of the int8 outputs lie within one step" % (100 * found.exact))

@@ -21,6 +21,17 @@ import texts
 from upstream import ENGINE
 
 
+def brief(problems, folder):
+    """Problems for a table: of a tool's failure the first line without this machine's paths, and not what follows from it."""
+    kept = []
+    for problem in problems:
+        if "FileNotFoundError" in problem or "nan" in problem.split():
+            continue
+        problem = problem.replace(folder + os.sep, "")
+        kept.append(problem.splitlines()[0][:400] if "RuntimeError" in problem else problem)
+    return kept[:1] if any("RuntimeError" in problem for problem in kept) else kept
+
+
 def run(name, folder, tools, allowed):
     """One network's row; a network that PyTorch or the exporter cannot take has a row that says so. What `folder` already holds is used."""
     try:
@@ -28,10 +39,12 @@ def run(name, folder, tools, allowed):
             record.record(name, folder, subjects.load(name), False)
     except Exception as error:
         traceback.print_exc()
-        return compare.Row.failed(name, "not recorded: %s: %s" % (type(error).__name__, error))
+        return compare.Row.failed(name, "not recorded: %s: %s" % (type(error).__name__, str(error).splitlines()[0]))
     if subjects.SUBJECTS[name].exported:
         return compare.Row.float_only(name, folder, tools, allowed)
-    return compare.Row(name, folder, tools, allowed, own=False)
+    row = compare.Row(name, folder, tools, allowed, own=False)
+    row.problems = brief(row.problems, folder)
+    return row
 
 
 def main():
