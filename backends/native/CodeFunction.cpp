@@ -1,5 +1,6 @@
 // Elementwise functions of 8-bit codes: clamps on codes, everything else as a table of 256 entries.
 #include "backends/native/CodeSteps.h"
+#include "backends/native/WideCodes.h"
 #include "backends/runtime/Kernels.h"
 
 #include <algorithm>
@@ -114,6 +115,11 @@ llvm::Expected<RuntimeValue> bindCodeFunction(BindContext &context) {
   llvm::Expected<BoundFunction> function = bindFunction(context, row);
   if (!function)
     return function.takeError();
+  llvm::Expected<View> operand = context.getTensor("input");
+  if (!operand)
+    return operand.takeError();
+  if (hasWideCodes(*operand))
+    return bindWideFunction(context, row, *function);
   if (row.codeRule == CodeRule::Table)
     return emitTableFunction(context, *function);
   llvm::Expected<CodeOperand> input = getCodeTensor(context, "input");

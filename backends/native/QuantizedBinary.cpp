@@ -1,6 +1,7 @@
 // Quantized add and mul of two tensors, or of a tensor and a number.
 #include "kernels/elementwise/QuantizedBinary.h"
 #include "backends/native/CodeSteps.h"
+#include "backends/native/WideCodes.h"
 #include "backends/runtime/Kernels.h"
 #include "kernels/elementwise/FixedPointAdd.h"
 
@@ -87,6 +88,9 @@ llvm::Expected<RuntimeValue> bindScalar(BindContext &context, Arithmetic arithme
 }
 
 llvm::Expected<RuntimeValue> bindArithmetic(BindContext &context, Arithmetic arithmetic, bool relu) {
+  for (llvm::StringRef slot : {"input", "other"})
+    if (RuntimeValue value = context.getValue(slot); value.isTensor() && hasWideCodes(value.view))
+      return bindWideArithmetic(context, arithmetic == Arithmetic::Add, relu);
   for (auto [tensor, number] : {std::pair{"input", "other"}, std::pair{"other", "input"}})
     if (std::optional<double> scalar = context.getScalar(number)) {
       llvm::Expected<CodeOperand> input = getCodeTensor(context, tensor);

@@ -1,5 +1,6 @@
 // Concatenation and stacking of quantized tensors: inputs with the result's parameters are copied, others requantized (operators 6).
 #include "backends/native/CodeSteps.h"
+#include "backends/native/WideCodes.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
@@ -35,29 +36,35 @@ llvm::Expected<RuntimeValue> emitQuantizedCat(BindContext &context, bool relu, b
   int64_t start = 0;
   for (const View &source : *parts) {
     View part = stacks && source.getRank() + 1 == type->getRank() ? unsqueezed(source, dim) : source;
-    llvm::Expected<CodeOperand> operand = toCodeOperand(context, part, "tensors");
-    if (!operand)
-      return operand.takeError();
     if (part.getDType() != type->dtype || source.getRank() + stacks != type->getRank())
       return context.fail("all tensors must be {0} of rank {1}, got {2}", getDTypeInfo(type->dtype).text,
                           type->getRank() - stacks, toString(source.type));
     View codes = part;
+    TensorType partType = part.type;
+    partType.quantizer = type->quantizer;
+    View target = dst;
+    target.offset += start * dst.strides[dim];
+    target.sizes[dim] = part.sizes[dim];
+    start += part.sizes[dim];
+    if (hasWideCodes(part)) {
+      llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(part);
+      if (!quantizer)
+        return quantizer.takeError();
+      copies.push_back({emitWideRequantize(context, part, toQParams(**quantizer), partType, *output, relu), target});
+      continue;
+    }
+    llvm::Expected<CodeOperand> operand = toCodeOperand(context, part, "tensors");
+    if (!operand)
+      return operand.takeError();
     bool isSame = operand->params.scale == output->scale && operand->params.zeroPoint == output->zeroPoint;
     kernels::CodeType code = operand->isSigned() ? kernels::CodeType::S8 : kernels::CodeType::U8;
     if (!isSame || relu) {
       auto table = std::make_shared<kernels::CodeLut>();
       kernels::buildRequantizeLut(isVector ? kernels::DequantizeRule::Vector : kernels::DequantizeRule::Exact, code,
                                   operand->params, code, *output, relu, *table);
-      if (!(isSame && isVector)) {
-        TensorType partType = part.type;
-        partType.quantizer = type->quantizer;
+      if (!(isSame && isVector))
         codes = emitTable(context, part, partType, table);
-      }
     }
-    View target = dst;
-    target.offset += start * dst.strides[dim];
-    target.sizes[dim] = part.sizes[dim];
-    start += part.sizes[dim];
     copies.push_back({codes, target});
   }
   for (const auto &[from, to] : copies)

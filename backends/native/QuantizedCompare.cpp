@@ -1,5 +1,6 @@
 // Comparisons of quantized tensors with tensors and numbers: by their real values (operators 12).
 #include "backends/native/CodeSteps.h"
+#include "backends/native/WideCodes.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/OpKind.h"
 
@@ -40,7 +41,12 @@ llvm::Expected<RealOperand> getReal(BindContext &context, llvm::StringRef slot, 
   if (!view)
     return view.takeError();
   View real = *view;
-  if (isQuantized(view->getDType())) {
+  if (hasWideCodes(*view)) {
+    llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(*view);
+    if (!quantizer)
+      return quantizer.takeError();
+    real = emitWideDequantize(context, *view, toQParams(**quantizer));
+  } else if (isQuantized(view->getDType())) {
     llvm::Expected<CodeOperand> codes = toCodeOperand(context, *view, slot);
     if (!codes)
       return codes.takeError();

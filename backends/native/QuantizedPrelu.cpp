@@ -2,18 +2,19 @@
 #include "backends/native/CodeSteps.h"
 #include "backends/runtime/Kernels.h"
 
+#include <cmath>
 #include <vector>
 
 namespace qfx::runtime {
 
 /// c = max(q - z, 0) * o + min(q - z, 0) * (w - z_w), o the code steps of a slope of 1; then requantized.
-static void fillPreluTable(const CodeOperand &input, int32_t slopeSteps, int32_t oneSteps, float multiplier,
+static void fillPreluTable(const CodeOperand &input, int64_t slopeSteps, int64_t oneSteps, float multiplier,
                            const kernels::QParams &output, kernels::CodeLut &table) {
   const DTypeInfo &info = getDTypeInfo(input.view.getDType());
   const auto low = static_cast<int32_t>(info.codeMin), high = static_cast<int32_t>(info.codeMax);
   for (int32_t code = low; code <= high; ++code) {
     const int32_t steps = code - input.params.zeroPoint;
-    const int32_t product = steps * (steps > 0 ? oneSteps : slopeSteps);
+    const int64_t product = steps * (steps > 0 ? oneSteps : slopeSteps);
     table.entry[static_cast<uint8_t>(code)] =
         static_cast<uint8_t>(kernels::requantizeCode(product, multiplier, low, high, output.zeroPoint));
   }
@@ -42,8 +43,8 @@ llvm::Expected<RuntimeValue> bindQuantizedPrelu(BindContext &context) {
   if (slopes != 1 && (view.getRank() < 2 || slopes != view.sizes[1]))
     return context.fail("{0} slopes do not fit the channels of {1}", slopes, toString(view.type));
   const kernels::QParams slope = toQParams(*weight->getQuantizer());
-  const kernels::CodeType code = input->isSigned() ? kernels::CodeType::S8 : kernels::CodeType::U8;
-  const int32_t one = kernels::quantizeValue(1.0f, code, slope) - slope.zeroPoint;
+  // Not clamped to the slope's codes: where they end below 1, PyTorch scales the positive side down (known_traps B94).
+  const int64_t one = std::llrint(1.0f / static_cast<float>(slope.scale));
   const float multiplier = static_cast<float>(input->params.scale) * static_cast<float>(slope.scale) *
                            (1.0f / static_cast<float>(output->scale));
   auto tables = std::make_shared<std::vector<kernels::CodeLut>>(static_cast<size_t>(slopes));

@@ -3,6 +3,8 @@
 #include "backends/runtime/Kernels.h"
 #include "ir/OpKind.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace qfx::runtime {
 
 namespace {
@@ -65,6 +67,29 @@ llvm::Expected<RuntimeValue> bindArange(BindContext &context) {
   }
   double start = numbers.size() > 1 ? at(0).getNumber() : 0, step = numbers.size() > 2 ? at(2).getNumber() : 1;
   return makeConstant<double>(context, DType::Float64, [&](int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+/// Nested numbers in row-major order.
+static void collect(const RuntimeValue &value, std::vector<Argument> &numbers) {
+  auto collectArgument = [&](const Argument &arg, auto &self) -> void {
+    if (!arg.isSequence())
+      return numbers.push_back(arg);
+    for (const Argument &one : arg.getElements())
+      self(one, self);
+  };
+  if (value.kind == RuntimeValue::Kind::Host)
+    return collectArgument(value.host, collectArgument);
+  for (const RuntimeValue &one : value.elements)
+    collect(one, numbers);
+}
+
+/// torch.tensor of numbers.
+llvm::Expected<RuntimeValue> bindTensorOf(BindContext &context) {
+  std::vector<Argument> numbers;
+  collect(context.getValue("data"), numbers);
+  if (llvm::all_of(numbers, [](const Argument &one) { return one.isInt(); }))
+    return makeConstant<int64_t>(context, DType::Int64, [&](int64_t i) { return numbers[static_cast<size_t>(i)].getInt(); });
+  return makeConstant<double>(context, DType::Float64, [&](int64_t i) { return numbers[static_cast<size_t>(i)].getNumber(); });
 }
 
 /// PyTorch counts the first half from the start, the second from the end.

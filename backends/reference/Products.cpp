@@ -176,9 +176,13 @@ llvm::Expected<RuntimeValue> bindEinsum(BindContext &context) {
   if (list.elements.size() == 1 && list.elements[0].kind == RuntimeValue::Kind::Sequence)
     list = RuntimeValue(list.elements[0]);
   llvm::SmallVector<size_t, 4> ranks;
-  for (const RuntimeValue &one : list.elements) {
-    if (!one.isTensor() || one.view.getDType() != DType::Float32)
+  for (RuntimeValue &one : list.elements) {
+    if (!one.isTensor() || !isFloat(one.view.getDType()) || one.view.getDType() == DType::Float64)
       return context.fail("takes float32 tensors, got {0}", one.isTensor() ? toString(one.view.type) : describe(one));
+    llvm::Expected<View> wide = castTo(context, one.view, DType::Float32);
+    if (!wide)
+      return wide.takeError();
+    one.view = *wide;
     ranks.push_back(one.view.getRank());
   }
   llvm::Expected<TensorType> type = context.getResultTensor();

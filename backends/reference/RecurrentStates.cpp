@@ -1,4 +1,5 @@
 // Results and initial states of recurrent calls, and where their weights stand.
+#include "backends/reference/Emit.h"
 #include "backends/reference/RecurrentDetail.h"
 #include "backends/reference/RecurrentLayer.h"
 #include "ir/Module.h"
@@ -87,10 +88,13 @@ llvm::Expected<InitialStates> getInitialStates(BindContext &context, bool hasCel
   if (elements.size() != wanted.size())
     return context.fail("its initial states must be (h, c), got {0}", describe(given));
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!elements[i].isTensor() || elements[i].view.getDType() != DType::Float32)
+    if (!elements[i].isTensor() || !isFloat(elements[i].view.getDType()) || elements[i].view.getDType() == DType::Float64)
       return context.fail("its initial states must be float32 tensors, got {0}",
                           elements[i].isTensor() ? toString(elements[i].view.type) : describe(elements[i]));
-    *wanted[i] = context.toOrder(elements[i].view, StorageOrder::RowMajor);
+    llvm::Expected<View> wide = castTo(context, elements[i].view, DType::Float32);
+    if (!wide)
+      return wide.takeError();
+    *wanted[i] = context.toOrder(*wide, StorageOrder::RowMajor);
   }
   return states;
 }

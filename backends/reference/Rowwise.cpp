@@ -1,4 +1,6 @@
 // Reductions, running sums, sorting: the dimensions they run over go last, then each row is one call.
+#include "backends/reference/Rowwise.h"
+
 #include "backends/reference/Emit.h"
 #include "backends/runtime/Kernels.h"
 
@@ -78,11 +80,6 @@ llvm::Expected<kernels::RowwiseParams> getParams(BindContext &context, RowwiseKi
   return params;
 }
 
-/// What a row leaves: both results with the reduced dimensions gone, or replaced by one of the results' length.
-struct RowResults {
-  View first, second;
-};
-
 RowResults emitRows(BindContext &context, const View &input, llvm::ArrayRef<bool> isReduced, RowwiseKind kind,
                     const kernels::RowwiseParams &params) {
   const kernels::RowwiseInfo &info = kernels::getRowwise(kind);
@@ -150,7 +147,26 @@ llvm::Expected<RuntimeValue> shapeResult(BindContext &context, const View &view,
   return RuntimeValue(reshaped(context, *converted, type->getSizes()));
 }
 
-llvm::Expected<RuntimeValue> bindRows(BindContext &context, RowwiseKind kind) {
+} // namespace
+
+llvm::Expected<RowResults> computeRows(BindContext &context, RowwiseKind kind, const View &input) {
+  llvm::Expected<llvm::SmallVector<bool, 8>> dims = getDims(context, input.getRank());
+  if (!dims)
+    return dims.takeError();
+  int64_t length = 1;
+  for (size_t i = 0; i < input.getRank(); ++i)
+    length *= (*dims)[i] ? input.sizes[i] : 1;
+  bool needsElements = kind == RowwiseKind::Largest || kind == RowwiseKind::Smallest ||
+                       kind == RowwiseKind::IndexOfLargest || kind == RowwiseKind::IndexOfSmallest;
+  if (length == 0 && needsElements)
+    return context.fail("has no element to choose among {0}", toString(input.type));
+  llvm::Expected<kernels::RowwiseParams> params = getParams(context, kind, length);
+  if (!params)
+    return params.takeError();
+  return emitRows(context, input, *dims, kind, *params);
+}
+
+static llvm::Expected<RuntimeValue> bindRows(BindContext &context, RowwiseKind kind) {
   llvm::Expected<View> given = context.getTensor("input");
   if (!given)
     return given.takeError();
@@ -166,26 +182,15 @@ llvm::Expected<RuntimeValue> bindRows(BindContext &context, RowwiseKind kind) {
   llvm::Expected<View> input = castTo(context, *given, isFloatOnly || wantsFloat ? DType::Float32 : *dtype);
   if (!input)
     return input.takeError();
-  llvm::Expected<llvm::SmallVector<bool, 8>> dims = getDims(context, input->getRank());
-  if (!dims)
-    return dims.takeError();
-  int64_t length = 1;
-  for (size_t i = 0; i < input->getRank(); ++i)
-    length *= (*dims)[i] ? input->sizes[i] : 1;
-  bool needsElements = kind == RowwiseKind::Largest || kind == RowwiseKind::Smallest ||
-                       kind == RowwiseKind::IndexOfLargest || kind == RowwiseKind::IndexOfSmallest;
-  if (length == 0 && needsElements)
-    return context.fail("has no element to choose among {0}", toString(given->type));
-  llvm::Expected<kernels::RowwiseParams> params = getParams(context, kind, length);
-  if (!params)
-    return params.takeError();
-  RowResults results = emitRows(context, *input, *dims, kind, *params);
+  llvm::Expected<RowResults> results = computeRows(context, kind, *input);
+  if (!results)
+    return results.takeError();
   if (!pair) {
     bool givesIndices = context.getOp().kind == OpKind::Argsort;
-    return shapeResult(context, givesIndices ? results.second : results.first, context.getResult());
+    return shapeResult(context, givesIndices ? results->second : results->first, context.getResult());
   }
   std::vector<RuntimeValue> values;
-  for (auto [view, wanted] : {std::pair(&results.first, &pair->elements[0]), std::pair(&results.second, &pair->elements[1])}) {
+  for (auto [view, wanted] : {std::pair(&results->first, &pair->elements[0]), std::pair(&results->second, &pair->elements[1])}) {
     llvm::Expected<RuntimeValue> value = shapeResult(context, *view, *wanted);
     if (!value)
       return value.takeError();
@@ -193,8 +198,6 @@ llvm::Expected<RuntimeValue> bindRows(BindContext &context, RowwiseKind kind) {
   }
   return RuntimeValue::ofSequence(std::move(values));
 }
-
-} // namespace
 
 llvm::Expected<RuntimeValue> bindRowwise(BindContext &context) {
   return bindRows(context, findRowwiseRow(context.getOp().kind)->kind);

@@ -1,13 +1,17 @@
 // Operands of a call as views, constants and numbers; copies between layouts.
 #include "backends/runtime/BindContext.h"
 
+#include "backends/reference/Emit.h"
 #include "backends/runtime/CopyStep.h"
 #include "ir/GraphModule.h"
 
 namespace qfx::runtime {
 
-BindContext::BindContext(PlanBuilder &builder, const Node &node, const BoundCall &call, const ValueType &result)
-    : builder(builder), node(node), call(call), result(result),
+static bool isHalf(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+
+BindContext::BindContext(PlanBuilder &builder, const Node &node, const BoundCall &call, const ValueType &result,
+                         bool widens)
+    : builder(builder), node(node), call(call), result(result), widens(widens),
       lookup([&builder](const Node *operand) { return builder.getType(operand); }),
       infer(call, lookup, &builder.getModel()) {}
 
@@ -38,10 +42,10 @@ RuntimeValue BindContext::getValue(llvm::StringRef slot) {
   return builder.evaluate(bound->arg);
 }
 
-llvm::Expected<View> BindContext::toView(const RuntimeValue &value, llvm::StringRef slot) const {
+llvm::Expected<View> BindContext::toView(const RuntimeValue &value, llvm::StringRef slot) {
   if (!value.isTensor())
     return fail("operand '{0}' must be a tensor, got {1}", slot, describe(value));
-  return value.view;
+  return widens && isHalf(value.view.getDType()) ? castTo(*this, value.view, DType::Float32) : value.view;
 }
 
 llvm::Expected<View> BindContext::getTensor(llvm::StringRef slot) { return toView(getValue(slot), slot); }
@@ -68,7 +72,7 @@ llvm::Expected<std::vector<View>> BindContext::getTensors(llvm::StringRef slot) 
 
 llvm::Expected<Tensor> BindContext::getConstant(llvm::StringRef slot) {
   const BoundSlot *bound = call.find(slot);
-  if (bound && bound->tensor && bound->tensor.isDense())
+  if (bound && bound->tensor && bound->tensor.isDense() && !(widens && isHalf(bound->tensor.getDType())))
     return bound->tensor;
   llvm::Expected<View> view = getTensor(slot);
   if (!view)

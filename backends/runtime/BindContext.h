@@ -33,7 +33,9 @@ struct StepTraits {
 
 class BindContext {
 public:
-  BindContext(PlanBuilder &builder, const Node &node, const BoundCall &call, const ValueType &result);
+  /// \param widens  float16 and bfloat16 operands are given as float32 (operators 24.13); `result` is then, too.
+  BindContext(PlanBuilder &builder, const Node &node, const BoundCall &call, const ValueType &result,
+              bool widens = false);
 
   const Node &getNode() const { return node; }
   const BoundCall &getCall() const { return call; }
@@ -106,12 +108,13 @@ public:
 
 private:
   const void *getCacheKey() const;
-  llvm::Expected<View> toView(const RuntimeValue &value, llvm::StringRef slot) const;
+  llvm::Expected<View> toView(const RuntimeValue &value, llvm::StringRef slot);
 
   PlanBuilder &builder;
   const Node &node;
   const BoundCall &call;
   const ValueType &result;
+  bool widens;
   std::function<ValueType(const Node *)> lookup; // outlives what `infer` refers to
   InferContext infer;
 };

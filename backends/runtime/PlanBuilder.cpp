@@ -1,6 +1,7 @@
 // Building a plan: one walk over the graph, then in-place sharing and placement.
 #include "backends/runtime/PlanBuilder.h"
 
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindContext.h"
 #include "backends/runtime/ClampRules.h"
 #include "backends/runtime/MemoryPlan.h"
@@ -198,6 +199,59 @@ static std::optional<RuntimeValue> makeEmpty(PlanBuilder &builder, const ValueTy
   return RuntimeValue::ofSequence(std::move(elements));
 }
 
+static bool isHalf(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+
+static bool holdsHalf(const RuntimeValue &value) {
+  return value.isTensor() ? isHalf(value.view.getDType()) : llvm::any_of(value.elements, holdsHalf);
+}
+
+bool PlanBuilder::readsHalf(const BoundCall &call) const {
+  // A module's own half weights under a float32 input are its matter: dynamic layers multiply by them as they are.
+  return llvm::any_of(call.slots, [&](const BoundSlot &slot) { return !slot.tensor && holdsHalf(evaluate(slot.arg)); });
+}
+
+/// Half floats as float32.
+static ValueType widen(const ValueType &type) {
+  if (const TensorType *tensor = type.getTensor(); tensor && isHalf(tensor->dtype)) {
+    TensorType wide = *tensor;
+    wide.dtype = DType::Float32;
+    return ValueType(wide);
+  }
+  const ValueType::Sequence *sequence = type.getSequence();
+  if (!sequence)
+    return type;
+  std::vector<ValueType> elements;
+  for (const ValueType &element : sequence->elements)
+    elements.push_back(widen(element));
+  return ValueType::sequence(sequence->kind, std::move(elements));
+}
+
+/// Rounds results to the dtypes that inference says.
+static llvm::Error narrow(BindContext &context, RuntimeValue &value, const ValueType &type) {
+  if (const TensorType *tensor = type.getTensor(); tensor && value.isTensor() && isHalf(tensor->dtype)) {
+    llvm::Expected<View> converted = castTo(context, value.view, tensor->dtype);
+    if (!converted)
+      return converted.takeError();
+    value.view = *converted;
+  }
+  const ValueType::Sequence *sequence = type.getSequence();
+  for (size_t i = 0; sequence && i < value.elements.size() && i < sequence->elements.size(); ++i)
+    if (llvm::Error err = narrow(context, value.elements[i], sequence->elements[i]))
+      return err;
+  return llvm::Error::success();
+}
+
+llvm::Expected<RuntimeValue> PlanBuilder::bindWidened(const Node &node, const BoundCall &call, const ValueType &result,
+                                                      llvm::function_ref<llvm::Expected<RuntimeValue>(BindContext &)> bind) {
+  const ValueType wide = widen(result);
+  BindContext context(*this, node, call, wide, /*widens=*/true);
+  llvm::Expected<RuntimeValue> value = bind(context);
+  if (value)
+    if (llvm::Error err = narrow(context, *value, result))
+      return err;
+  return value;
+}
+
 llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const ValueType &result) {
   if (std::optional<Argument> constant = result.getConstant())
     return RuntimeValue::ofHost(std::move(*constant));
@@ -235,6 +289,9 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const V
     return error(node.getLoc(), "'{0}' of node '{1}' has no kernel to run with (operand: {2})", call->op->name,
                  node.getName(), got);
   }
+  if (!call->op->has(Traits::Observes) && !call->op->has(Traits::ViewsData) && !call->op->has(Traits::Identity) &&
+      readsHalf(*call))
+    return bindWidened(node, *call, result, bind);
   BindContext context(*this, node, *call, result);
   return bind(context);
 }

@@ -18,6 +18,7 @@
 
 namespace qfx::runtime {
 
+class BindContext;
 struct StepTraits;
 struct ClampRange;
 
@@ -69,6 +70,11 @@ private:
   llvm::Error bindNode(const Node &node);
   llvm::Expected<RuntimeValue> bindGetAttr(const Node &node);
   llvm::Expected<RuntimeValue> bindCallNode(const Node &node, const ValueType &result);
+  /// Does the call read a float16 or bfloat16 tensor?
+  bool readsHalf(const BoundCall &call) const;
+  /// operators 24.13: half floats are computed in float32, the result is rounded to half.
+  llvm::Expected<RuntimeValue> bindWidened(const Node &node, const BoundCall &call, const ValueType &result,
+                                           llvm::function_ref<llvm::Expected<RuntimeValue>(BindContext &)> bind);
   llvm::Error bindOutput(const Node &node);
   void flatten(const std::string &name, const RuntimeValue &value, std::vector<NamedRuntimeValue> &into);
   void keepAlive(const RuntimeValue &value);

@@ -83,6 +83,47 @@ struct Program::Impl {
   llvm::Expected<std::vector<Tensor>> sortInputs(const NamedTensors &inputs) const;
 };
 
+/// Codes of less than a byte stand in the weights of embeddings only (operators 2.1).
+static llvm::Error checkWholeBytes(const Node &node, const TensorType &type) {
+  if (getDTypeInfo(type.dtype).bits >= 8)
+    return llvm::Error::success();
+  return error(node.getLoc(), "node '{0}' computes with {1}: codes of less than a byte are taken as embedding weights only",
+               node.getName(), toString(type))
+      .code("run_kernel");
+}
+
+/// An operator on codes needs a kernel on codes, one on floats a kernel on floats, as far as types are known.
+static llvm::Error checkForm(const Node &node, const TargetInfo &target, const TypeMap &types) {
+  const ValueType result = types.lookup(&node);
+  const ValueType::Sequence *results = result.getSequence();
+  const TensorType *tensorResult = results && !results->elements.empty() ? results->elements[0].getTensor() : result.getTensor();
+  if (target.getOp().has(Traits::HostValue) || !tensorResult || result.getConstant() ||
+      llvm::is_contained(tensorResult->shape, Dim(0)))
+    return llvm::Error::success();
+  std::optional<TensorType> first, quantized;
+  for (const Node *operand : node.getInputs()) {
+    ValueType type = types.lookup(operand);
+    if (const ValueType::Sequence *sequence = type.getSequence(); sequence && !sequence->elements.empty())
+      type = ValueType(sequence->elements[0]);
+    const TensorType *tensor = type.getTensor();
+    if (!tensor)
+      continue;
+    if (!target.getOp().has(Traits::Weighted))
+      if (llvm::Error err = checkWholeBytes(node, *tensor))
+        return err;
+    if (!first)
+      first = *tensor;
+    if (!quantized && isQuantized(tensor->dtype))
+      quantized = *tensor;
+  }
+  KernelForm form = quantized ? KernelForm::Quantized : KernelForm::Float;
+  if (!first || findKernel(target.op, form))
+    return llvm::Error::success();
+  return error(node.getLoc(), "'{0}' of node '{1}' takes {2} tensors, got {3}", target.getOp().name, node.getName(),
+               quantized ? "float" : "quantized", toString(quantized ? *quantized : *first))
+      .code("run_kernel");
+}
+
 /// Every called operator must have some kernel, unless it computes host values: found out before the first run.
 llvm::Error Program::Impl::checkKernels() const {
   llvm::Expected<TypeMap> types = inferTypes(expanded.model);
@@ -90,6 +131,9 @@ llvm::Error Program::Impl::checkKernels() const {
     return types.takeError();
   ErrorList errors;
   for (const Node &node : expanded.model.getGraph().nodes()) {
+    if (node.is(Opcode::Placeholder) && node.getType())
+      if (llvm::Error err = checkWholeBytes(node, *node.getType()))
+        errors.add(std::move(err));
     const TargetInfo *target = node.getTarget();
     if (node.is(Opcode::CallModule))
       target = expanded.model.getModule(node)->getClass();
@@ -98,6 +142,9 @@ llvm::Error Program::Impl::checkKernels() const {
                        node.getTargetText(), expanded.model.getModule(node)->getClassName())
                      .code("module_class"));
     ValueType type = types->lookup(&node);
+    if (target && hasKernel(target->op))
+      if (llvm::Error err = checkForm(node, *target, *types))
+        errors.add(std::move(err));
     if (!target || hasKernel(target->op) || target->getOp().has(Traits::HostValue) || type.getDim() || type.getHost() ||
         type.getConstant())
       continue;
@@ -187,6 +234,9 @@ llvm::Expected<Plan *> Program::Impl::getPlan(llvm::ArrayRef<TensorType> types, 
       plans.splice(plans.begin(), plans, it);
       return plans.front().get();
     }
+  for (auto [node, type] : llvm::zip(placeholders, types))
+    if (llvm::Error err = checkWholeBytes(*node, type))
+      return err;
   BuildOptions build;
   build.threads = options.threads;
   build.observe = options.observe;

@@ -220,6 +220,11 @@ llvm::Expected<ValueType> inferCompare(const InferContext &context) {
     return context.fail("input", "cannot order {0} and {1}", toString(*a, ArgumentStyle::Qfx),
                         toString(*b, ArgumentStyle::Qfx));
   }
+  const TensorType *a = left.getTensor(), *b = right.getTensor();
+  auto isCodes = [](const TensorType *type) { return type && isQuantized(type->dtype); };
+  for (const TensorType *operand : {a, b})
+    if (operand && (isCodes(a) || isCodes(b)) && !isCodes(operand) && operand->dtype != DType::Float32)
+      return context.fail("dtype", "compares a quantized tensor with quantized and float32 ones, got {0}", toString(*operand));
   auto withoutQuantizer = [](ValueType value) -> ValueType {
     const TensorType *type = value.getTensor();
     if (!type || !isQuantized(type->dtype))

@@ -1,6 +1,8 @@
 // Rules of operators that make tensors from sizes and numbers.
 #include "ir/InferDetail.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cmath>
 
 namespace qfx {
@@ -125,6 +127,35 @@ llvm::Expected<ValueType> inferEye(const InferContext &context) {
 llvm::Expected<ValueType> inferScalarTensor(const InferContext &context) {
   TensorType result;
   result.dtype = getDTypeArgument(context).value_or(DType::Float32);
+  return ValueType(result);
+}
+
+/// Adds the sizes of nested lists of numbers to `shape`.  \returns false if they are ragged or hold anything else.
+static bool readNested(const Argument &data, size_t depth, Shape &shape, ResultType &dtype) {
+  if (data.isNumber()) {
+    dtype.addNumber(data.isFloat(), data.isBool());
+    return depth == shape.size();
+  }
+  if (!data.isSequence())
+    return false;
+  const Dim size(static_cast<int64_t>(data.getElements().size()));
+  if (depth == shape.size())
+    shape.push_back(size);
+  if (shape[depth] != size)
+    return false;
+  return llvm::all_of(data.getElements(), [&](const Argument &one) { return readNested(one, depth + 1, shape, dtype); });
+}
+
+/// Rule `tensor_of_data`: numbers known before running, in lists of equal sizes.
+llvm::Expected<ValueType> inferTensorOf(const InferContext &context) {
+  std::optional<Argument> data = context.getValue("data").getConstant();
+  TensorType result;
+  ResultType dtype;
+  if (!data || !readNested(*data, 0, result.shape, dtype))
+    return context.fail("data", "wants known numbers, or lists of them of equal sizes");
+  result.dtype = getDTypeArgument(context).value_or(dtype.get());
+  if (isQuantized(result.dtype))
+    return context.fail("dtype", "makes no quantized tensors, got {0}", getDTypeInfo(result.dtype).torchName);
   return ValueType(result);
 }
 

@@ -145,6 +145,9 @@ llvm::Expected<ValueType> inferPlace(const InferContext &context) {
   if (llvm::Error err = checkNotQuantized(context, input, "input"))
     return err;
   OpKind kind = context.getCall().op->kind;
+  if (kind == OpKind::IndexPut)
+    if (llvm::Expected<ValueType> places = inferIndex(context); !places)
+      return places.takeError();
   llvm::StringRef slot = kind == OpKind::IndexPut ? "values" : kind == OpKind::IndexAdd ? "source" : "src";
   if (std::optional<TensorType> values = context.getOptionalTensor(slot); values && values->dtype != input.dtype)
     return context.fail("dtype", "wants '{0}' of the input's dtype, got {1} and {2}", slot, toString(*values),

@@ -158,12 +158,15 @@ llvm::Expected<ValueType> inferExtreme(const InferContext &context) {
   return ValueType(input);
 }
 
-/// std and var: of all elements if `dim` is left out, or a bool (the old order of arguments: unbiased).  Rule `<op>_dtype`: floats.
+/// std and var: of all elements if `dim` is left out, or a bool (the old order of arguments: unbiased); std keeps a quantized input's
+/// parameters (operators 8.5).  Rule `<op>_dtype`: floats.
 llvm::Expected<ValueType> inferMoment(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
-  if (llvm::Error err = checkNotQuantized(context, input, "input"))
+  OpKind kind = context.getCall().op->kind;
+  if (llvm::Error err = kind == OpKind::Std ? checkNotPerChannel(context, input)
+                                            : checkNotQuantized(context, input, "input"))
     return err;
-  if (!isFloat(input.dtype))
+  if (!isFloat(input.dtype) && !isQuantized(input.dtype))
     return context.fail("dtype", "wants a floating-point tensor, got {0}", toString(input));
   ValueType given = context.getValue("dim");
   const Argument *dim = given.getHost();
@@ -175,7 +178,6 @@ llvm::Expected<ValueType> inferMoment(const InferContext &context) {
     result = reduced;
   }
   result.format = MemoryFormat::Contiguous;
-  OpKind kind = context.getCall().op->kind;
   if (kind == OpKind::Std || kind == OpKind::Var)
     return ValueType(result);
   return ValueType::sequence(Argument::Kind::Tuple, {ValueType(result), ValueType(result)});

@@ -15,7 +15,8 @@
 
 namespace qfx {
 
-/// nnq.PReLU keeps its slope as quint8 codes measured by the qconfig's weight observer.
+/// nnq.PReLU keeps its slope as quint8 codes measured by the qconfig's weight observer; one of another dtype or per channel is replaced by
+/// MinMax quint8 affine (operators 13.1, known_traps B94).
 static llvm::Expected<Tensor> quantizeByQConfig(const LowerState &state, const Node &call, const Tensor &weight) {
   const OptionalQConfig *entry = state.prepared.findQConfig(call);
   if (!entry || !*entry || !(*entry)->weight)

@@ -14,6 +14,7 @@ import os
 import warnings
 
 import torch
+from float_composed import composed
 from safetensors.torch import save_file
 
 warnings.filterwarnings("ignore")
@@ -133,6 +134,8 @@ def method(names, *args, **kwargs):
 def module(text, attributes, *args, **kwargs):
     torch.manual_seed(SEED)
     instance = resolve(text)(**attributes).eval()
+    if args and args[0].dtype in (torch.float16, torch.bfloat16):
+        instance.to(args[0].dtype)
     for key, value in instance.state_dict().items():
         if value.is_floating_point():
             noise = f(*value.shape)
@@ -678,6 +681,7 @@ def reference():
 def main():
     for family in (elementwise, activations, norms, products, attention, reductions, moves, creation, images, dynamic_linear, reference):
         family()
+    composed(function, method, module, f, i, b)
     os.makedirs(OUT, exist_ok=True)
     with open(os.path.join(OUT, "shapes.json"), "w") as file:
         file.write('{"torch": %s, "seed": %d, "cases": [\n' % (json.dumps(torch.__version__), SEED))

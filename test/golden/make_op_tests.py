@@ -290,7 +290,10 @@ def main():
             bucket.setdefault(op, []).append(case)
     os.makedirs(FOLDER, exist_ok=True)
     for name in os.listdir(FOLDER):
-        os.remove(os.path.join(FOLDER, name))
+        with open(os.path.join(FOLDER, name)) as file:
+            generated = "Written by test/golden/make_op_tests.py" in file.readline()
+        if generated:
+            os.remove(os.path.join(FOLDER, name))
     missing = []
     for op in ops:
         valid, spelled = Model(), set()

@@ -148,13 +148,22 @@ def qconfig():
     return tq.QConfig(activation=tq.MinMaxObserver.with_args(reduce_range=True), weight=tq.default_per_channel_weight_observer)
 
 
-def run_case(name, module, shapes, seed, options=None, call="", forward_options=None):
+def mask_lines(masks):
+    """Masks as buffers of the root, the nodes that read them."""
+    lines = ["buffer %s : %s[%s] = %s" % (key, "bool" if value.dtype == torch.bool else "f32", dims(value.shape), numbers(value.int() if value.dtype == torch.bool else value))
+             for key, value in masks.items()]
+    return lines, ["%%%s = get_attr[%s]()" % (key, key) for key in masks]
+
+
+def run_case(name, module, shapes, seed, call="", forward_options=None):
     net = Net(randomize(module, seed), len(shapes)).eval()
     net.qconfig = qconfig()
     inputs = [{"name": key, "shape": list(shape), "seed": seed + 50 + i, "low": -1.5, "high": 1.5}
               for i, (key, shape) in enumerate(shapes)]
     tensors = [random_floats(tuple(i["shape"]), i["seed"], i["low"], i["high"]) for i in inputs]
     forward_options = forward_options or {}
+    masks = {key: value for key, value in forward_options.items() if isinstance(value, torch.Tensor)}
+    buffers, reads = mask_lines(masks)
     net = tq.prepare(net, prepare_custom_config_dict=CUSTOM)
     for child in net.modules():
         if isinstance(child, nn.MultiheadAttention):
@@ -165,15 +174,17 @@ def run_case(name, module, shapes, seed, options=None, call="", forward_options=
                 **forward_options)
         names = ["%" + i["name"] for i in inputs]
         observed = net.m(*tensors, **forward_options)
-        record(name + "_float", tree_lines("m", net.m), [dict(i) for i in inputs],
-               ["%%r = call_module[m](%s%s)" % (", ".join(names), call), "return %r"], observed)
+        record(name + "_float", tree_lines("m", net.m) + buffers, [dict(i) for i in inputs],
+               reads + ["%%r = call_module[m](%s%s)" % (", ".join(names), call), "return %r"], observed)
+        if masks:  # quantized, a last bit of the float softmax moves codes that out_proj multiplies: no exact integers to record
+            return
         converted = tq.convert(net, convert_custom_config_dict=CUSTOM)
         quantizers = [(q.scale.item(), int(q.zero_point)) for q in converted.quants]
         body = ["%%q%d = call_function[torch.quantize_per_tensor](%s, %r, %d, torch.quint8)" % (i, key, scale, zero_point)
                 for i, (key, (scale, zero_point)) in enumerate(zip(names, quantizers))]
         codes = ["%%q%d" % i for i in range(len(names))]
-        record(name + "_quantized", tree_lines("m", converted.m), inputs,
-               body + ["%%r = call_module[m](%s%s)" % (", ".join(codes), call), "return %r"],
+        record(name + "_quantized", tree_lines("m", converted.m) + buffers, inputs,
+               reads + body + ["%%r = call_module[m](%s%s)" % (", ".join(codes), call), "return %r"],
                converted(*tensors, **forward_options))
 
 
@@ -224,6 +235,19 @@ def main():
         module = nn.MultiheadAttention(8, 2, **options)
         shapes = [("q", (target, 2, 8)), ("k", (source, 2, options.get("kdim", 8))), ("v", (source, 2, options.get("vdim", 8)))]
         run_case("attention_%d" % number, module, shapes, 20000 + 1000 * number, call=call, forward_options=forward_options)
+    # Masks of every kind, and batch_first with one head (with several PyTorch mixes heads and positions: docs/Differences.md).
+    causal = torch.triu(torch.ones(4, 5, dtype=torch.bool), 2)
+    padding = torch.tensor([[False, False, False, False, True], [False, True, False, False, False]])
+    added = random_floats((4, 5), 70001, -2.0, 2.0)
+    each = random_floats((4, 4, 5), 70002, -2.0, 2.0)
+    for number, (options, heads, masks) in enumerate([
+            ({}, 2, dict(attn_mask=causal)), ({}, 2, dict(attn_mask=added)), ({}, 2, dict(attn_mask=each)), ({}, 2, dict(key_padding_mask=padding)),
+            ({}, 2, dict(key_padding_mask=padding, attn_mask=causal)), (dict(add_bias_kv=True, add_zero_attn=True), 2, dict(key_padding_mask=padding, attn_mask=added)),
+            (dict(batch_first=True), 1, {}), (dict(batch_first=True), 1, dict(key_padding_mask=padding, attn_mask=added))]):
+        module = nn.MultiheadAttention(8, heads, **options)
+        order = (lambda length: (2, length, 8)) if options.get("batch_first") else (lambda length: (length, 2, 8))
+        run_case("attention_masked_%d" % number, module, [("q", order(4)), ("k", order(5)), ("v", order(5))], 70100 + 1000 * number,
+                 call="".join(", %s=%%%s" % (key, key) for key in masks), forward_options=masks)
     cell_case("cell", 90000)
     with open(os.path.join(OUT, "cases.json"), "w") as file:
         json.dump({"torch": torch.__version__, "cases": cases}, file, indent=0)

@@ -6,6 +6,7 @@ import torch
 import conversions
 import elementwise
 import golden
+import order
 import spatial
 import weighted
 
@@ -13,7 +14,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     made = golden.Golden()
-    for part in (weighted, elementwise, spatial, conversions):
+    for part in (weighted, elementwise, spatial, conversions, order):
         before = len(made.cases)
         part.all_cases(made)
         print(part.__name__, len(made.cases) - before)

@@ -1,0 +1,101 @@
+// lp_pool as an average of powers, max_unpool as a scatter into zeros.
+#include "ir/compose/Composer.h"
+
+namespace qfx {
+
+/// The number of spatial axes in the operator's name (LpPool2d).
+static size_t getSpatial(const Composer &composer) {
+  llvm::StringRef name = composer.context.getCall().op->name;
+  return static_cast<size_t>(name[name.size() - 2] - '0');
+}
+
+/// (sum over the window of x^p)^(1/p), negative sums as 0.  Source: torch/nn/functional.py, lp_pool2d.
+llvm::Expected<Argument> composeLpPool(Composer &composer) {
+  size_t spatial = getSpatial(composer);
+  QFX_TRY(input, composer.input("input"));
+  QFX_TRY(p, composer.context.getNumber("norm_type"));
+  QFX_TRY(kernel, composer.context.getInts("kernel_size", spatial));
+  QFX_TRY(ceil, composer.context.getBool("ceil_mode"));
+  Kwargs window{{"ceil_mode", Argument(ceil)}};
+  if (composer.context.hasValue("stride")) {
+    QFX_TRY(stride, composer.context.getInts("stride", spatial));
+    window.push_back({"stride", Argument::ints(stride)});
+  }
+  if (p == 0)
+    return composer.context.fail("p", "wants a norm_type other than 0");
+  int64_t count = 1;
+  for (int64_t size : kernel)
+    count *= size;
+  Node *powers = composer.function("torch.pow", {input.node, p});
+  Node *means = composer.function("torch.nn.functional.avg_pool" + std::to_string(spatial) + "d",
+                                  {powers, Argument::ints(kernel)}, std::move(window));
+  Node *sign = composer.function("torch.sign", {means});
+  Node *size = composer.function("torch.relu", {composer.function("torch.abs", {means})});
+  Node *sums = composer.function("torch.mul", {composer.function("torch.mul", {sign, size}), count});
+  return Argument(composer.function("torch.pow", {sums, 1 / p}));
+}
+
+/// Each value at its flat spatial place of a tensor of zeros.  Rules `<op>_rank`, `<op>_shape` (values and indices alike), `<op>_size`
+/// (output_size names the spatial sizes, or all).
+llvm::Expected<Argument> composeMaxUnpool(Composer &composer) {
+  const InferContext &context = composer.context;
+  size_t spatial = getSpatial(composer);
+  QFX_TRY(input, composer.input("input"));
+  QFX_TRY(indices, composer.input("indices"));
+  size_t rank = input.getRank();
+  if (rank != spatial + 1 && rank != spatial + 2)
+    return context.fail("rank", "wants an input of rank {0} or {1}, got {2}", spatial + 1, spatial + 2,
+                        toString(input.type));
+  bool fits = indices.getRank() == rank && indices.type.dtype == DType::Int64;
+  for (size_t i = 0; fits && i < rank; ++i)
+    fits = input.size(i).mayEqual(indices.size(i));
+  if (!fits)
+    return context.fail("shape", "wants int64 indices of the input's sizes, got {0} and {1}", toString(input.type),
+                        toString(indices.type));
+  QFX_TRY(kernel, context.getInts("kernel_size", spatial));
+  llvm::SmallVector<int64_t, 4> stride = kernel;
+  if (context.hasValue("stride")) {
+    QFX_TRY(given, context.getInts("stride", spatial));
+    stride = given;
+  }
+  QFX_TRY(padding, context.getInts("padding", spatial));
+  llvm::SmallVector<int64_t, 4> wanted;
+  if (context.hasValue("output_size")) {
+    QFX_TRY(given, context.getInts("output_size"));
+    if (given.size() != spatial && given.size() != rank)
+      return context.fail("size", "wants {0} output sizes, got {1}", spatial, given.size());
+    wanted.assign(given.end() - spatial, given.end());
+  }
+  Argument::Elements flat, sizes;
+  int64_t places = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    if (i < rank - spatial) {
+      flat.push_back(composer.sizeOf(input, i));
+      sizes.push_back(flat.back());
+      continue;
+    }
+    if (!input.size(i).isStatic())
+      return Argument();
+    size_t axis = i - (rank - spatial);
+    int64_t size = (input.size(i).getValue() - 1) * stride[axis] - 2 * padding[axis] + kernel[axis];
+    if (!wanted.empty()) {
+      if (wanted[axis] <= size - stride[axis] || wanted[axis] >= size + stride[axis])
+        return context.fail("size", "wants an output size between {0} and {1} along axis {2}, got {3}",
+                            size - stride[axis], size + stride[axis], axis, wanted[axis]);
+      size = wanted[axis];
+    }
+    if (size < 1)
+      return context.fail("size", "has no output along axis {0}", axis);
+    places *= size;
+    sizes.push_back(size);
+  }
+  Argument::Elements zeroSizes = flat;
+  zeroSizes.push_back(places);
+  flat.push_back(int64_t(-1));
+  Node *zeros = composer.method("new_zeros", {input.node, Argument::list(std::move(zeroSizes))});
+  Node *at = composer.reshape(indices.node, flat), *values = composer.reshape(input.node, flat);
+  Node *filled = composer.function("torch.scatter", {zeros, int64_t(-1), at, values});
+  return Argument(composer.reshape(filled, std::move(sizes)));
+}
+
+} // namespace qfx

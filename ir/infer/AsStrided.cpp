@@ -1,0 +1,55 @@
+// Rule of views by explicit strides.
+#include "ir/Graph.h"
+#include "ir/InferDetail.h"
+
+namespace qfx {
+
+/// Does the graph say in which order PyTorch's memory holds this value?  Inputs, constants and what contiguous() gives are row-major.
+static bool hasKnownMemory(const Argument &arg) {
+  const Node *node = arg.getNodeOrNull();
+  if (!node || node->is(Opcode::Placeholder) || node->is(Opcode::GetAttr))
+    return true;
+  return node->getTarget() && node->getTarget()->text == "contiguous" && node->getArgs().size() == 1 &&
+         node->getKwargs().empty();
+}
+
+/// Rules `as_strided_memory` (the input's memory is known), `as_strided_stride` (as many strides as sizes, both >= 0), `as_strided_range` (no
+/// element beyond the input's), `as_strided_quantized` (per tensor).
+llvm::Expected<ValueType> inferAsStrided(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  if (llvm::Error err = checkNotPerChannel(context, input))
+    return err;
+  QFX_TRY(size, context.getInts("size"));
+  QFX_TRY(stride, context.getInts("stride"));
+  int64_t offset = 0;
+  if (context.hasValue("storage_offset")) {
+    QFX_TRY(given, context.getInt("storage_offset"));
+    offset = given;
+  }
+  if (!hasKnownMemory(context.getCall().get("input").arg) || input.format != MemoryFormat::Contiguous)
+    return context.fail("memory", "reads the memory of a tensor whose strides the graph does not say, got {0}: call contiguous() first",
+                        toString(input));
+  if (size.size() != stride.size())
+    return context.fail("stride", "wants as many strides as sizes, got {0} and {1}", stride.size(), size.size());
+  int64_t last = offset;
+  bool isEmpty = false;
+  TensorType result = input;
+  result.shape.clear();
+  for (size_t i = 0; i < size.size(); ++i) {
+    constexpr int64_t kMax = int64_t(1) << 40;
+    if (size[i] < 0 || stride[i] < 0 || size[i] > kMax || stride[i] > kMax)
+      return context.fail("stride", "wants sizes and strides >= 0, got {0} and {1}", size[i], stride[i]);
+    isEmpty |= size[i] == 0;
+    int64_t reach;
+    if (__builtin_mul_overflow(std::max<int64_t>(size[i] - 1, 0), stride[i], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return context.fail("range", "reaches beyond the input's elements");
+    result.shape.push_back(Dim(size[i]));
+  }
+  Dim elements = multiplyAll(input.shape);
+  if (offset < 0 || (!isEmpty && elements.isStatic() && last >= elements.getValue()))
+    return context.fail("range", "wants elements 0..{0} of the input, reaches {1}", elements, offset < 0 ? offset : last);
+  return ValueType(result);
+}
+
+} // namespace qfx
