@@ -3,6 +3,7 @@
 
 #include "backends/observe/Observer.h"
 #include "ir/Text.h"
+#include "passes/Pass.h"
 #include "passes/WeightQParams.h"
 #include "passes/config/ModuleFacts.h"
 #include "passes/config/Operands.h"
