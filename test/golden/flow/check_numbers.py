@@ -18,6 +18,7 @@ from check import read_safetensors, write_safetensors  # noqa: E402
 
 FLOW = os.path.join(HERE, "..", "..", "passes", "flow")
 DIFFERENT = {
+    "default-modules": "B94: PyTorch shrinks the positive values of a PReLU whose slope codes cannot hold 1",
     "add-scalar": "B03: the parameters of x + c are derived",
     "mul-scalar-relu": "B03",
     "onednn-conv-add-number": "B03",
@@ -133,7 +134,8 @@ def main():
         failed += bool(problems)
         for problem in problems:
             print("%s: %s" % (name, problem))
-    print("%d of %d cases equal PyTorch" % (len(names) - failed, len(names)))
+    excused = sum(name in DIFFERENT for name in names)
+    print("%d of %d cases pass, %d of them not PyTorch's numbers for a stated reason" % (len(names) - failed, len(names), excused))
     return 1 if failed else 0
 
 
