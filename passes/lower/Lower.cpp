@@ -24,7 +24,7 @@ bool areDequantized(const Node &ref, size_t count) {
   return any;
 }
 
-static bool isRelu(const LowerState &state, const Node &node) {
+bool isRelu(const LowerState &state, const Node &node) {
   static const TargetInfo &functional = requireFunction("torch.nn.functional.relu");
   static const TargetInfo &torch = requireFunction("torch.relu");
   static const TargetInfo &moduleClass = requireModuleClass("torch.nn.ReLU");

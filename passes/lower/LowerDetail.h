@@ -39,6 +39,8 @@ struct StaticMatch {
 std::optional<StaticMatch> matchStaticPattern(const LowerState &state, Node &quantize);
 /// Operands 0..count-1 that are nodes must be dequantize calls, and at least one must be.
 bool areDequantized(const Node &ref, size_t count);
+/// torch.nn.functional.relu, torch.relu or a call of torch.nn.ReLU.
+bool isRelu(const LowerState &state, const Node &node);
 OutputQParams getOutputQParams(const LowerState &state, const Node &quantize);
 /// Is it torch.quantize_per_tensor(x, scale, zero_point, dtype), positional, with both parameters numbers or attributes of the model?
 bool isStaticQuantize(const LowerState &state, const Node &node);

@@ -21,13 +21,9 @@ struct DynamicMatch {
 } // namespace
 
 /// Upstream looks through F.relu and nn.ReLU here, not through torch.relu.
-static bool isRelu(const LowerState &state, const Node &node) {
-  static const TargetInfo &functional = requireFunction("torch.nn.functional.relu");
-  static const TargetInfo &moduleClass = requireModuleClass("torch.nn.ReLU");
-  if (isFunctionCall(&node, functional))
-    return true;
-  ModuleRef module = node.is(Opcode::CallModule) ? state.model.getModule(node) : nullptr;
-  return module && module->isA(moduleClass);
+static bool isSkippedRelu(const LowerState &state, const Node &node) {
+  static const TargetInfo &torchRelu = requireFunction("torch.relu");
+  return isRelu(state, node) && !isFunctionCall(&node, torchRelu);
 }
 
 /// The dtype that a quantize call or `to` yields: its last positional argument.
@@ -41,7 +37,7 @@ static std::optional<DynamicMatch> match(const LowerState &state, Node &node) {
   static const TargetInfo &quantizeDynamic = requireFunction("torch.quantize_per_tensor_dynamic");
   DynamicMatch found;
   found.call = &node;
-  if (isRelu(state, node)) {
+  if (isSkippedRelu(state, node)) {
     found.relu = &node;
     found.call = node.getArgs().empty() ? nullptr : node.getArg(0).getNodeOrNull();
   }

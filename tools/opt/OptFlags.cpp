@@ -2,6 +2,7 @@
 #include "tools/opt/OptFlags.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 
