@@ -73,6 +73,16 @@ llvm::Expected<AffineOptions> getAffineOptions(const Module &observer) {
 
 llvm::ArrayRef<int64_t> getObservedBlockSize(const Module &observer) { return observer.getTensor("block_size").getData<int64_t>(); }
 
+std::optional<DType> getOriginalDType(const Module &observer) {
+  const Tensor *original = observer.findTensor("original_dtype");
+  return original ? std::optional(original->getDType()) : std::nullopt;
+}
+
+void setOriginalDType(Module &observer, DType dtype) {
+  assert(isAffineValue(dtype) && "no dtype of the affine family");
+  observer.setBuffer("original_dtype", Tensor::build(dtype, {0}, [](MutableBytes) {}));
+}
+
 /// A check that the arguments mean something, by choosing parameters of the range [-1, 1].
 static llvm::Error constructAffine(Module &observer) {
   llvm::Expected<Granularity> granularity = getGranularity(observer);
@@ -134,6 +144,16 @@ llvm::Error observeAffinePlaceholder(Module &observer, const ObservedTensor &inp
   if (!blockSize)
     return atModule(blockSize.takeError(), observer);
   observer.setBuffer("block_size", Tensor::of<int64_t>(DType::Int64, static_cast<int64_t>(blockSize->size()), *blockSize));
+  if (!getOriginalDType(observer))
+    setOriginalDType(observer, DType::Float32);
+  return llvm::Error::success();
+}
+
+llvm::Error mergeAffineBlocks(Module &observer, const Module &other) {
+  if (std::optional<DType> dtype = getOriginalDType(other); dtype && !getOriginalDType(observer)) {
+    observer.setBuffer("block_size", other.getTensor("block_size"));
+    setOriginalDType(observer, *dtype);
+  }
   return llvm::Error::success();
 }
 
@@ -175,8 +195,12 @@ llvm::Error observeAffineMinMax(Module &observer, const ObservedTensor &input) {
 }
 
 llvm::Error observeAffineMovingAverage(Module &observer, const ObservedTensor &input) {
-  const float constant = static_cast<float>(readObserverSettings(observer).averagingConstant);
-  return observeRange(observer, input, [constant](float old, float now, bool) { return old + constant * (now - old); });
+  const double constant = static_cast<double>(static_cast<float>(readObserverSettings(observer).averagingConstant));
+  const DType dtype = getOriginalDType(observer).value_or(DType::Float32);
+  return observeRange(observer, input, [constant, dtype](float old, float now, bool) {
+    const double change = roundTo(dtype, static_cast<double>(now) - static_cast<double>(old));
+    return static_cast<float>(roundTo(dtype, static_cast<double>(old) + roundTo(dtype, constant * change)));
+  });
 }
 
 bool hasAffineObserved(const Module &observer) {
@@ -191,8 +215,9 @@ llvm::Expected<AffineQParams> calculateAffineQParams(const Module &observer) {
     return AffineQParams{observer.getTensor("scale"), observer.getTensor("zero_point")};
   if (!observer.findTensor("min_val") || !hasAffineObserved(observer))
     return error(observer.getLoc(), "'{0}' has no quantization parameters", observer.getClass()->getBaseName()).code("observer_qparams");
-  llvm::Expected<AffineQParams> qparams =
-      chooseQParamsAffineWithMinMax({observer.getTensor("min_val"), observer.getTensor("max_val")}, *options);
+  const DType dtype = getOriginalDType(observer).value_or(DType::Float32);
+  llvm::Expected<AffineQParams> qparams = chooseQParamsAffineWithMinMax(
+      {castFloats(observer.getTensor("min_val"), dtype), castFloats(observer.getTensor("max_val"), dtype)}, *options);
   if (!qparams)
     return atModule(qparams.takeError(), observer);
   return qparams;

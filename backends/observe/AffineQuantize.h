@@ -21,9 +21,9 @@ struct AffineOptions {
   MappingType mapping = MappingType::Asymmetric;
   AffineTarget target;
   std::optional<int64_t> quantMin, quantMax; ///< unset: the target's
-  std::optional<double> eps;                 ///< least scale; unset: 2^-23
-  std::optional<DType> scaleDType;           ///< unset: float32
-  std::optional<DType> zeroPointDType;       ///< unset: float32
+  std::optional<double> eps;                 ///< least scale; unset: finfo(dtype of the range).eps, 2^-23, 2^-10 or 2^-7
+  std::optional<DType> scaleDType;           ///< unset: the dtype of the range
+  std::optional<DType> zeroPointDType;       ///< unset: the dtype of the range
   bool preserveZero = true;                  ///< the range is widened to contain 0, which then has an exact code
   ZeroPointDomain domain = ZeroPointDomain::Int;
 };
@@ -34,34 +34,46 @@ struct AffineQParams {
   Tensor zeroPoint; ///< null in the domain NONE with an asymmetric mapping
 };
 
-/// Smallest and largest value of each block, float32; NaN sticks.
+/// float32, float16 or bfloat16: what the family takes and gives.
+bool isAffineValue(DType dtype);
+/// The result of one operation on float32s (or halves) as the floating-point `dtype` holds it.  double has more than twice the digits of float32,
+/// so that rounding to float32 here is what float32 arithmetic does; PyTorch rounds the halves from float32.
+double roundTo(DType dtype, double value);
+/// The same numbers in another floating-point dtype, rounded.
+Tensor castFloats(const Tensor &values, DType dtype);
+
+/// Smallest and largest value of each block, both in the dtype of the values; NaN sticks.
 struct AffineRange {
   Tensor min, max;
 };
+/// \param input  float32, float16 or bfloat16.
 llvm::Expected<AffineRange> findAffineRange(const Tensor &input, llvm::ArrayRef<int64_t> blockSize);
 
-/// choose_qparams_affine, in float32 with one rounding per operation:
+/// choose_qparams_affine, in the dtype of the input with one rounding per operation (float16 and bfloat16: the float32 result is rounded):
 ///   n = min(min, 0), p = max(max, 0) if preserveZero, else min and max
 ///   SYMMETRIC: scale = max(-n, p) / ((qmax - qmin) / 2), NO_CLIPPING_ERR: the larger of n / qmin and p / qmax; both: at least eps,
 ///     zero point (qmax + qmin + 1) / 2 cut to an integer
 ///   ASYMMETRIC: scale = (p - n) / (qmax - qmin), at least eps; zero point clamp(qmin - RNE(n / scale)) with preserveZero, else in the
 ///     domain FLOAT n + scale * (qmax + qmin + 1) / 2
-/// \param input  float32.
-/// Errors (`affine_options`): bounds outside the target, float8 that is not SYMMETRIC, a symmetric mapping without preserveZero or in the
-/// domain FLOAT, an integer zero point without preserveZero; those of BlockLayout::get.
+/// \param input  float32, float16 or bfloat16.
+/// Errors (`affine_options`): bounds outside the target, int32's bounds for float16 input, float8 that is not SYMMETRIC, a symmetric mapping
+/// without preserveZero or in the domain FLOAT, an integer zero point without preserveZero; those of BlockLayout::get.
 llvm::Expected<AffineQParams> chooseQParamsAffine(const Tensor &input, llvm::ArrayRef<int64_t> blockSize, const AffineOptions &options);
 /// The same from the ranges of the blocks.
 llvm::Expected<AffineQParams> chooseQParamsAffineWithMinMax(const AffineRange &range, const AffineOptions &options);
 
 /// quantize_affine: INT clamp(RNE(x * (1 / scale)) + zeroPoint), NONE without the zero point, FLOAT clamp(RNE((x - (zeroPoint - scale * mid))
 /// / scale)) with mid = (qmax + qmin + 1) / 2; float8 clamp(x * (1 / scale)) rounded to the format, ties to even.  NaN gives qmin.
-/// \param input  float32.
+/// Each operation is rounded to the dtype that torch.promote_types gives of its operands; integer zero points do not count.
+/// \param input  float32, float16 or bfloat16.
 llvm::Expected<Tensor> quantizeAffine(const Tensor &input, llvm::ArrayRef<int64_t> blockSize, const AffineQParams &qparams,
                                       const AffineOptions &options);
 
-/// dequantize_affine, float32: INT (q - zeroPoint) * scale, FLOAT (q - mid) * scale + zeroPoint, NONE and float8 q * scale.
+/// dequantize_affine: INT (q - zeroPoint) * scale, FLOAT (q - mid) * scale + zeroPoint, NONE and float8 q * scale.  The difference is rounded
+/// to `output`, a product or sum to the promoted dtype and then to `output`.
+/// \param output  float32, float16 or bfloat16.
 llvm::Expected<Tensor> dequantizeAffine(const Tensor &codes, llvm::ArrayRef<int64_t> blockSize, const AffineQParams &qparams,
-                                        const AffineOptions &options);
+                                        const AffineOptions &options, DType output = DType::Float32);
 
 } // namespace qfx
 

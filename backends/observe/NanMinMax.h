@@ -9,6 +9,8 @@ namespace qfx {
 /// torch.max and torch.min of two numbers: a NaN on either side comes through.
 inline float maxNan(float a, float b) { return std::isnan(a) || a > b ? a : b; }
 inline float minNan(float a, float b) { return std::isnan(a) || a < b ? a : b; }
+inline double maxNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+inline double minNan(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 } // namespace qfx
 

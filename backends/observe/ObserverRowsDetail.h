@@ -60,6 +60,7 @@ llvm::Error mergeOrdered(Module &observer, const Module &other); ///< an error: 
 llvm::Error mergeMinMax(Module &observer, const Module &other);
 llvm::Error mergeHistogram(Module &observer, const Module &other);
 llvm::Error mergeGrid(Module &observer, const Module &other);
+llvm::Error mergeAffineBlocks(Module &observer, const Module &other); ///< block size and dtype, of whoever saw data
 llvm::Error mergeRecording(Module &observer, const Module &other);
 llvm::Error mergeFakeQuantize(Module &observer, const Module &other);
 

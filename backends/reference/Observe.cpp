@@ -1,7 +1,9 @@
 // Observer modules: the value passes through; while calibrating, the module looks at it.  Fake-quantizers move it onto their grid.
+#include "backends/observe/AffineObserver.h"
 #include "backends/observe/FakeQuantize.h"
 #include "backends/observe/LooksAtValues.h"
 #include "backends/observe/Observer.h"
+#include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Module.h"
@@ -43,6 +45,25 @@ static RuntimeValue bindPlainObserver(BindContext &context, const View &input, O
   return RuntimeValue(input);
 }
 
+/// The affine family looks at halves too, and remembers that they were.
+static llvm::Expected<RuntimeValue> bindAffineObserver(BindContext &context, const View &input, ObserverCall call) {
+  llvm::Expected<View> widened = castTo(context, input, DType::Float32);
+  if (!widened)
+    return widened.takeError();
+  View dense = context.toDense(*widened);
+  StepTraits traits;
+  traits.hasEffects = true;
+  context.emit(
+      {&dense}, {},
+      [dense, dtype = input.getDType(), call = std::move(call)](RunContext &run) {
+        setOriginalDType(*call.observer, dtype);
+        if (llvm::Error err = observe(*call.observer, toObserved(dense)))
+          run.fail(call.describe(std::move(err)));
+      },
+      traits);
+  return RuntimeValue(input);
+}
+
 static RuntimeValue bindFakeQuantizer(BindContext &context, const View &input, ObserverCall call) {
   View src = context.toDense(input);
   View dst = context.allocate(src.type, src.strides);
@@ -68,7 +89,10 @@ llvm::Expected<RuntimeValue> bindObserve(BindContext &context) {
   const bool fakes = isFakeQuantize(*observer);
   if ((!fakes && !(context.observes() && looksAtValues(*observer))) || input->getNumElements() == 0)
     return RuntimeValue(*input);
+  const bool isAffine = isAffineObserver(*observer) && isAffineValue(input->getDType());
   ObserverCall call{std::move(observer), &context.getNode()};
+  if (isAffine)
+    return bindAffineObserver(context, *input, std::move(call));
   if (input->getDType() != DType::Float32) // quantize would refuse it later (numerics 1.3)
     return call.describe(context.fail("observers look at float32, as quantize does; got {0}", toString(input->type)));
   return fakes ? bindFakeQuantizer(context, *input, std::move(call)) : bindPlainObserver(context, *input, std::move(call));

@@ -1,4 +1,4 @@
-// The affine family: against a second computation (test/golden/observers/make_affine.py), granularities as text, observers as modules.
+// The affine family: against a second computation (test/golden/observers/make_affine.py; make_affine_half.py for other dtypes), granularities as text, observers as modules.
 #include "backends/observe/AffineObserver.h"
 
 #include "Catch.h"
@@ -75,6 +75,52 @@ static void checkRow(const json &row) {
 TEST_CASE("affine quantization equals a second computation", "[observe]") {
   for (const json &row : getGolden("affine")["rows"])
     checkRow(row);
+}
+
+static void checkNumbers(const Tensor &found, const json &expected) {
+  REQUIRE(found.getNumElements() == static_cast<int64_t>(expected.size()));
+  for (int64_t i = 0; i < found.getNumElements(); ++i)
+    CHECK(found.getElementAsDouble(i) == expected[static_cast<size_t>(i)].get<double>());
+}
+
+static std::optional<DType> readDType(const json &name) {
+  return name.is_null() ? std::nullopt : parseTorchDType(name.get<std::string>());
+}
+
+TEST_CASE("affine quantization of halves and with parameters of other dtypes equals PyTorch's arithmetic", "[observe]") {
+  for (const json &row : getGolden("affine_half")["rows"]) {
+    INFO(row.dump().substr(0, 350));
+    Tensor input = castFloats(makeInput(row), *readDType(row["dtype"]));
+    AffineOptions options = makeOptions(row);
+    options.scaleDType = readDType(row["scale_dtype"]);
+    options.zeroPointDType = readDType(row["zero_point_dtype"]);
+    Granularity granularity = llvm::cantFail(parseGranularity(row["granularity"].get<std::string>()));
+    std::vector<int64_t> blockSize = llvm::cantFail(getBlockSize(input.getSizes(), granularity));
+    AffineQParams qparams = llvm::cantFail(chooseQParamsAffine(input, blockSize, options));
+    CHECK(qparams.scale.getDType() == options.scaleDType.value_or(input.getDType()));
+    checkNumbers(qparams.scale, row["scale"]);
+    REQUIRE(static_cast<bool>(qparams.zeroPoint) == !row["zero_point"].is_null());
+    if (qparams.zeroPoint)
+      checkNumbers(qparams.zeroPoint, row["zero_point"]);
+    Tensor codes = llvm::cantFail(quantizeAffine(input, blockSize, qparams, options));
+    checkNumbers(codes, row["codes"]);
+    Tensor values = llvm::cantFail(dequantizeAffine(codes, blockSize, qparams, options, *readDType(row["output_dtype"])));
+    CHECK(values.getDType() == *readDType(row["output_dtype"]));
+    checkNumbers(values, row["values"]);
+  }
+}
+
+TEST_CASE("codes of halves stay inside their target", "[observe]") {
+  // 32767 rounds to 32768 in bfloat16, where PyTorch's conversion wraps; the largest bfloat16 below is 32640. int32's bounds are infinite in float16.
+  AffineOptions options;
+  options.target = llvm::cantFail(parseAffineTarget("int16"));
+  Tensor input = castFloats(Tensor::of<float>(DType::Float32, {2}, {-1.0f, 1e6f}), DType::BFloat16);
+  AffineQParams one{castFloats(Tensor::of<float>(DType::Float32, {}, 1.0f), DType::BFloat16), castFloats(Tensor::of<float>(DType::Float32, {}, 0.0f), DType::BFloat16)};
+  Tensor codes = llvm::cantFail(quantizeAffine(input, {2}, one, options));
+  CHECK(codes.getElementAsDouble(0) == -1);
+  CHECK(codes.getElementAsDouble(1) == 32640);
+  options.target = llvm::cantFail(parseAffineTarget("int32"));
+  CHECK(isRefused(chooseQParamsAffine(castFloats(input, DType::Float16), {2}, options).takeError()));
 }
 
 TEST_CASE("granularities as text", "[observe]") {
@@ -164,6 +210,22 @@ TEST_CASE("affine placeholder and fixed observers", "[observe]") {
   QParams qparams = llvm::cantFail(calculateQParams(*fixed));
   CHECK(qparams.scales == std::vector<float>{0.25f});
   CHECK(qparams.zeroPoints == std::vector<int64_t>{3});
+}
+
+TEST_CASE("affine observers remember the dtype of their data", "[observe]") {
+  ModuleRef minMax = buildObserver("AffineQuantizedMinMaxObserver", makeKeywords("PerTensor()"));
+  CHECK_FALSE(getOriginalDType(*minMax));
+  setOriginalDType(*minMax, DType::Float16);
+  llvm::cantFail(feedMatrix(*minMax, {-1, 2}, 1));
+  CHECK(getOriginalDType(*minMax) == DType::Float16);
+  AffineQParams qparams = llvm::cantFail(calculateAffineQParams(*minMax));
+  CHECK(qparams.scale.getDType() == DType::Float16);
+  // 3 / 255 = 0.0117647 = 1.50588 * 2^-7, in float16 1542 * 2^-17; -1 / scale = -85.0 and so the zero point 85
+  CHECK(qparams.scale.getElementAsDouble(0) == 1542 * 0x1p-17);
+  CHECK(qparams.zeroPoint.getElementAsDouble(0) == 85);
+  ModuleRef plain = buildObserver("AffineQuantizedPlaceholderObserver", makeKeywords("PerToken()"));
+  llvm::cantFail(feedMatrix(*plain, {0, 1}, 1));
+  CHECK(getOriginalDType(*plain) == DType::Float32);
 }
 
 TEST_CASE("affine observers check their arguments", "[observe]") {
