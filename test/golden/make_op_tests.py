@@ -266,6 +266,12 @@ def hand_cases():
         cases.append(function(text, [image] + norm, t("quint8", 2, 6, 8, 9, q=out)))
     for name in ("torch.ops.quantized.instance_norm",):
         cases.append(function(name, [t("quint8", 2, 6, 8, q=q), t("f32", 6), t("f32", 6), {"float": 1e-5}, {"float": 0.5}, 10], t("quint8", 2, 6, 8, q=out)))
+    half, blocks, bytes_, domain = t("f16", 4, 6), {"tuple": [1, 3]}, {"dtype": "u8"}, [None, None, "INT"]
+    parameters = [t("f16", 4, 2), t("f16", 4, 2)]
+    cases.append(function("torch.ops.pt2e_quant.choose_qparams_affine", [half, "ASYMMETRIC", blocks, bytes_], None))
+    cases.append(function("torch.ops.pt2e_quant.quantize_affine", [half, blocks] + parameters + [bytes_] + domain, t("u8", 4, 6)))
+    dequantize = function("torch.ops.pt2e_quant.dequantize_affine", [t("u8", 4, 6), blocks] + parameters + [bytes_] + domain, t("f16", 4, 6))
+    cases.append(dict(dequantize, kwargs={"output_dtype": {"dtype": "f16"}}))
     cases.append(function("torch._assert", [True, "a message"], None))
     return cases
 
