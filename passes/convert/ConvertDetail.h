@@ -47,6 +47,9 @@ llvm::Error checkCalibration(ConvertState &state);
 llvm::Error dropMismatchedAdditions(ConvertState &state);
 /// 5.3: one observer call becomes quantize + dequantize, or disappears.
 llvm::Error replaceObserver(ConvertState &state, Node &observerCall);
+/// numerics 3.13: the call of an affine observer becomes quantize_affine + dequantize_affine, with parameters found while running if it is dynamic.
+/// Errors: `convert_uncalibrated` without a block size.
+llvm::Error replaceAffineObserver(ConvertState &state, Node &observerCall);
 /// 5.5: a module that prepare prepared by itself is converted by itself; its interface takes and gives codes as its config says.
 bool isObservedStandalone(const Module &module);
 llvm::Error convertStandalone(ConvertState &state, Node &call);

@@ -1,6 +1,7 @@
 // An observer call becomes quantize and dequantize (workflow 5.3).
 #include "passes/convert/ConvertDetail.h"
 
+#include "backends/observe/AffineObserver.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/GraphUtils.h"
@@ -119,6 +120,8 @@ static Node *emitStaticQuantize(ConvertState &state, Node &observerCall, const Q
 
 llvm::Error replaceObserver(ConvertState &state, Node &observerCall) {
   ModuleRef observer = getObserver(state.model, observerCall);
+  if (isAffineObserver(*observer))
+    return replaceAffineObserver(state, observerCall);
   DType dtype = getObserverDType(*observer);
   bool isDynamic = isObserverDynamic(*observer);
   Graph &graph = state.model.getGraph();
