@@ -3,6 +3,8 @@
 
 #include "ir/OpKind.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <array>
 
 namespace qfx::runtime {
@@ -68,6 +70,14 @@ BindFunction findKernel(OpKind kind, KernelForm form) {
 }
 
 bool hasKernel(OpKind kind) { return findKernel(kind, KernelForm::Float) || findKernel(kind, KernelForm::Quantized); }
+
+bool readsHalfItself(OpKind op) {
+  static constexpr OpKind kOps[] = {
+#define QFX_HALF_KERNEL(Op) OpKind::Op,
+#include "backends/runtime/Kernels.def"
+  };
+  return llvm::is_contained(kOps, op);
+}
 
 const FunctionRow *findFunctionRow(OpKind op) { return getTable().functions[static_cast<size_t>(op)]; }
 

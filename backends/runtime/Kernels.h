@@ -47,6 +47,9 @@ struct BoundFunction {
 };
 llvm::Expected<BoundFunction> bindFunction(BindContext &context, const FunctionRow &row);
 
+/// A QFX_HALF_KERNEL row: the kernel reads float16 and bfloat16 itself, since it rounds between operations.
+bool readsHalfItself(OpKind op);
+
 #define QFX_KERNEL(Op, Form, bind) llvm::Expected<RuntimeValue> bind(BindContext &context);
 #include "backends/runtime/Kernels.def"
 

@@ -4,6 +4,7 @@
 #include "backends/reference/Emit.h"
 #include "backends/runtime/BindContext.h"
 #include "backends/runtime/ClampRules.h"
+#include "backends/runtime/Kernels.h"
 #include "backends/runtime/MemoryPlan.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
@@ -290,7 +291,7 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const V
                  node.getName(), got);
   }
   if (!call->op->has(Traits::Observes) && !call->op->has(Traits::ViewsData) && !call->op->has(Traits::Identity) &&
-      readsHalf(*call))
+      !readsHalfItself(call->op->kind) && readsHalf(*call))
     return bindWidened(node, *call, result, bind);
   BindContext context(*this, node, *call, result);
   return bind(context);
