@@ -28,6 +28,9 @@ Dim mergeDims(const Dim &a, const Dim &b);
 /// `[N, 3, 224, 224]`.
 std::string toString(llvm::ArrayRef<Dim> shape);
 
+/// A size taken `count` times; rule `<op>_<slot>` if both are numbers without a product.
+llvm::Expected<Dim> repeatSize(const InferContext &context, llvm::StringRef slot, const Dim &size, const Dim &count);
+
 /// A dimension number counted from the end if negative; rule `<op>_dim` if outside [-rank, rank).
 llvm::Expected<int64_t> wrapDim(const InferContext &context, int64_t dim, size_t rank);
 /// A list of distinct dimensions, wrapped; empty list: all of them when `emptyMeansAll`.

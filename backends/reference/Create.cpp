@@ -5,9 +5,15 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <functional>
+#include <numeric>
+
 namespace qfx::runtime {
 
 namespace {
+
+/// The loader's limit for one tensor holds for those that the plan makes too.
+constexpr double kMaxConstantBytes = 4294967296.0;
 
 /// A constant of the node's type whose element i is `value(i)`, converted once from double or int64.
 template <class T, class Fn> llvm::Expected<RuntimeValue> makeConstant(BindContext &context, DType wide, Fn value) {
@@ -15,6 +21,9 @@ template <class T, class Fn> llvm::Expected<RuntimeValue> makeConstant(BindConte
   if (!type)
     return type.takeError();
   llvm::SmallVector<int64_t, 4> sizes = type->getSizes();
+  double bytes = std::accumulate(sizes.begin(), sizes.end(), static_cast<double>(sizeof(T)), std::multiplies<>());
+  if (bytes > kMaxConstantBytes)
+    return context.fail("makes a constant of {0:f0} bytes, more than the limit of {1:f0}", bytes, kMaxConstantBytes).code("run_memory");
   Tensor tensor = Tensor::build(wide, sizes, [&](MutableBytes bytes) {
     T *data = reinterpret_cast<T *>(bytes.data());
     for (size_t i = 0; i < bytes.size() / sizeof(T); ++i)

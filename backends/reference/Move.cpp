@@ -78,14 +78,17 @@ struct Range {
 Range resolveSlice(std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step, int64_t size) {
   auto clampTo = [&](int64_t value) { return std::clamp<int64_t>(value < 0 ? value + size : value, 0, size); };
   int64_t first = start ? clampTo(*start) : 0, last = stop ? clampTo(*stop) : size;
-  return {first, last > first ? (last - first + step - 1) / step : 0, step};
+  int64_t count = last > first ? (last - first - 1) / step + 1 : 0;
+  return {first, count, count > 1 ? step : 1}; // a stride times a step that nobody takes might overflow
 }
 
 } // namespace
 
 llvm::Expected<RuntimeValue> bindIdentity(BindContext &context) {
   const BoundSlot *training = context.getCall().find("training");
-  if (training && training->arg.isBool() && training->arg.getBool())
+  const Module *module = context.getCall().module; // the quantized Dropout returns its input in training mode too
+  bool isQuantized = module && module->getClassName() == "torch.ao.nn.quantized.Dropout";
+  if (!isQuantized && training && training->arg.isBool() && training->arg.getBool())
     return context.fail("training=True is not supported: it would be random");
   llvm::Expected<View> input = context.getTensor("input");
   if (!input)

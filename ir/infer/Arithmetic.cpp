@@ -18,12 +18,18 @@ static Dim computeDim(OpKind kind, const Dim &a, const Dim &b) {
   case OpKind::Mul:
     return multiplyDims(a, b);
   case OpKind::FloorDiv:
+    if (b == Dim(-1)) // the least int64 has no negative
+      return multiplyDims(a, b);
     return a.isStatic() && b.isStatic() ? Dim(floorDivide(a.getValue(), b.getValue())) : a.dividedBy(b);
   case OpKind::Remainder:
+    if (b == Dim(-1))
+      return Dim(0);
     if (a.isStatic() && b.isStatic())
       return Dim(a.getValue() - b.getValue() * floorDivide(a.getValue(), b.getValue()));
     return a.dividedBy(b).isUnknown() ? Dim::unknown() : Dim(0);
   case OpKind::Fmod:
+    if (b == Dim(-1))
+      return Dim(0);
     return a.isStatic() && b.isStatic() ? Dim(a.getValue() % b.getValue()) : Dim::unknown();
   default:
     return Dim::unknown();

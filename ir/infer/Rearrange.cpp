@@ -145,7 +145,8 @@ llvm::Expected<ValueType> inferTile(const InferContext &context) {
     Dim count = i + counts->size() < rank ? Dim(1) : (*counts)[i + counts->size() - rank];
     if (count.getFactor() < 0)
       return context.fail("dims", "wants counts >= 0, got {0}", count);
-    result.shape.push_back(multiplyDims(size, count));
+    QFX_TRY(repeated, repeatSize(context, "dims", size, count));
+    result.shape.push_back(repeated);
   }
   result.format = MemoryFormat::Contiguous;
   return ValueType(result);

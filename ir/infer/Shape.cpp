@@ -267,14 +267,6 @@ llvm::Expected<ValueType> inferExpand(const InferContext &context) {
   return ValueType(result);
 }
 
-/// A size taken `count` times; two numbers must have a product.
-static llvm::Expected<Dim> repeatSize(const InferContext &context, const Dim &size, const Dim &count) {
-  Dim repeated = multiplyDims(size, count);
-  if (size.isStatic() && count.isStatic() && repeated.isUnknown())
-    return context.fail("repeats", "makes a dimension of {0} times {1}, more than a tensor can have", count, size);
-  return repeated;
-}
-
 /// Rule `repeat_repeats`: a count >= 0 for each dimension, more counts add dimensions in front.
 llvm::Expected<ValueType> inferRepeat(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
@@ -294,7 +286,7 @@ llvm::Expected<ValueType> inferRepeat(const InferContext &context) {
     if (i < added) {
       result.shape.push_back((*repeats)[i]);
     } else {
-      QFX_TRY(size, repeatSize(context, input.shape[i - added], (*repeats)[i]));
+      QFX_TRY(size, repeatSize(context, "repeats", input.shape[i - added], (*repeats)[i]));
       result.shape.push_back(size);
     }
   result.format = MemoryFormat::Contiguous;
@@ -322,7 +314,7 @@ llvm::Expected<ValueType> inferRepeatInterleave(const InferContext &context) {
   if (const Dim *count = repeats.getDim()) {
     if (count->getFactor() < 0)
       return context.fail("repeats", "wants a count >= 0, got {0}", *count);
-    QFX_TRY(size, repeatSize(context, result.shape[dim], *count));
+    QFX_TRY(size, repeatSize(context, "repeats", result.shape[dim], *count));
     result.shape[dim] = size;
   } else if (repeats.getTensor()) {
     result.shape[dim] = Dim::unknown();

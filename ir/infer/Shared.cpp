@@ -73,6 +73,13 @@ std::string toString(llvm::ArrayRef<Dim> shape) {
   return os.str();
 }
 
+llvm::Expected<Dim> repeatSize(const InferContext &context, llvm::StringRef slot, const Dim &size, const Dim &count) {
+  Dim repeated = multiplyDims(size, count);
+  if (size.isStatic() && count.isStatic() && repeated.isUnknown())
+    return context.fail(slot, "makes a dimension of {0} times {1}, more than a tensor can have", count, size);
+  return repeated;
+}
+
 llvm::Expected<int64_t> wrapDim(const InferContext &context, int64_t dim, size_t rank) {
   int64_t limit = static_cast<int64_t>(rank ? rank : 1); // PyTorch lets 0 and -1 stand for a scalar's missing axis
   if (dim < -limit || dim >= limit)

@@ -221,7 +221,7 @@ static llvm::Expected<ValueType> indexSequence(const InferContext &context, cons
     if (step < 1)
       return context.fail("step", "wants a step > 0, got {0}", step);
     std::vector<ValueType> elements;
-    for (int64_t i = start; i < stop; i += step)
+    for (int64_t i = start; i < stop; i += std::min(step, std::max<int64_t>(size, 1)))
       elements.push_back(sequence.elements[static_cast<size_t>(i)]);
     return ValueType::sequence(sequence.kind, std::move(elements));
   }

@@ -21,6 +21,12 @@ ModuleRef ObserverHooks::getObserver(const Module &module) {
   return child && isObserver(*child) ? child : nullptr;
 }
 
+bool ObserverHooks::isHooked(const GraphModule &model) {
+  bool found = false;
+  model.getRoot().forEachModule([&](const std::string &, const ModuleRef &module) { found |= getObserver(*module) != nullptr; });
+  return found;
+}
+
 llvm::ArrayRef<Node *> ObserverHooks::getCalls(const Module &module) const {
   auto found = calls.find(&module);
   return found == calls.end() ? llvm::ArrayRef<Node *>() : llvm::ArrayRef<Node *>(found->second);

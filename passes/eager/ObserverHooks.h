@@ -25,6 +25,8 @@ public:
 
   /// The observer that attach (or PyTorch) put on `module`, or null.
   static ModuleRef getObserver(const Module &module);
+  /// Has any module of the model an observer, as after eager mode's prepare?
+  static bool isHooked(const GraphModule &model);
   /// Removes the module's observer and the calls of it.  Does nothing without one.
   void remove(Module &module);
 

@@ -121,14 +121,6 @@ private:
 };
 } // namespace
 
-static bool hasHooks(const GraphModule &model) {
-  bool found = false;
-  model.getRoot().forEachModule([&](const std::string &, const ModuleRef &module) {
-    found |= ObserverHooks::getObserver(*module) != nullptr;
-  });
-  return found;
-}
-
 static ModuleClassList canonical(ModuleClassList classes) {
   for (std::string &name : classes)
     name = getCanonicalClassName(name);
@@ -136,7 +128,7 @@ static ModuleClassList canonical(ModuleClassList classes) {
 }
 
 llvm::Expected<GraphModule> prepareEager(GraphModule model, const EagerPrepareOptions &options, PassContext &context) {
-  if (model.findMeta("prepared") || hasHooks(model))
+  if (model.findMeta("prepared") || ObserverHooks::isHooked(model))
     return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
   if (llvm::Error err = propagateQConfig(model))
     return err;

@@ -6,6 +6,7 @@
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 #include "passes/config/UnmatchedRules.h"
+#include "passes/eager/ObserverHooks.h"
 #include "passes/fuse/FusionRecord.h"
 #include "passes/prepare/ObserverInserter.h"
 #include "passes/prepare/PrepareOptions.h"
@@ -54,7 +55,7 @@ static void reportCoverage(const PassContext &context, const GraphModule &model,
 }
 
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context) {
-  if (model.findMeta("prepared"))
+  if (model.findMeta("prepared") || ObserverHooks::isHooked(model))
     return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
   PrepareCustomConfig custom = options.custom ? *options.custom : context.customConfig.prepare;
   if (!options.inputQuantizedIndexes.empty())

@@ -17,7 +17,9 @@ static bool parseSeed(llvm::StringRef text, uint64_t &seed) {
 static llvm::Expected<Tensor> makeRandom(llvm::StringRef typeText, DType dtype, uint64_t seed, llvm::StringRef name) {
   const DTypeInfo &info = getDTypeInfo(dtype);
   std::string bounds;
-  if (info.kind != DTypeKind::Float)
+  if (dtype == DType::Int64 || dtype == DType::Int32) // indices, masks, token numbers: 0 and 1 suit all of them
+    bounds = ", low=0, high=1";
+  else if (info.kind != DTypeKind::Float)
     bounds = llvm::formatv(", low={0}, high={1}", std::max<int64_t>(info.codeMin, -128), std::min<int64_t>(info.codeMax, 127)).str();
   return parseTensorText(llvm::formatv("{0} = random(seed={1}{2})", typeText, seed, bounds).str(), name);
 }
