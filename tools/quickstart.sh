@@ -10,7 +10,7 @@ say "1. dependencies (Debian packages)"
 tools/install-dependencies.sh
 
 say "2. build (release)"
-cmake --preset release -DQFX_BUILD_TESTS=OFF -DQFX_PRECOMPILE=ON -B build/quickstart >build-quickstart.log 2>&1 || { cat build-quickstart.log; exit 1; }
+cmake --preset release -DQFX_BUILD_TESTS=OFF -DQFX_PRECOMPILE=ON -DCMAKE_UNITY_BUILD=ON -B build/quickstart >build-quickstart.log 2>&1 || { cat build-quickstart.log; exit 1; }
 rm -f build-quickstart.log
 cmake --build build/quickstart --parallel "$(nproc)" --target qfx-opt qfx-run -- --quiet
 bin=build/quickstart/bin
