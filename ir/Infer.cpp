@@ -98,16 +98,16 @@ llvm::Expected<ValueType> inferNode(const GraphModule &model, const Node &node, 
 }
 
 /// Rule `tensor_size` for one value; sequences are looked into.
-static llvm::Error checkSize(const ValueType &value, const Location &loc) {
+static llvm::Error checkSize(const ValueType &value, const BoundCall &call) {
   if (const auto *sequence = value.getSequence()) {
     for (const ValueType &element : sequence->elements)
-      if (llvm::Error err = checkSize(element, loc))
+      if (llvm::Error err = checkSize(element, call))
         return err;
     return llvm::Error::success();
   }
   const TensorType *type = value.getTensor();
   if (type && !countElements(type->shape))
-    return error(loc, "the result {0} has more than 2^62 elements", toString(*type)).code("tensor_size");
+    return error(call.loc, "the result of '{0}', {1}, has more than 2^62 elements", call.op->name, toString(*type)).code("tensor_size");
   return llvm::Error::success();
 }
 
@@ -141,7 +141,7 @@ llvm::Expected<ValueType> inferCall(const InferContext &context) {
   auto result = context.getCall().op->infer(context);
   if (!result)
     return result;
-  if (llvm::Error err = checkSize(*result, context.getCall().loc))
+  if (llvm::Error err = checkSize(*result, context.getCall()))
     return err;
   return result;
 }

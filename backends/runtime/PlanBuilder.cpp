@@ -22,6 +22,10 @@ namespace qfx::runtime {
 
 /// Ranks that the strided kernels take.
 static constexpr size_t kMaxRank = 8;
+/// The loader's limit for one tensor holds for constants that the plan computes.
+static constexpr int64_t kMaxConstantBytes = int64_t(1) << 32;
+/// What counts as the size of anything larger: no machine has it, and sums of such sizes do not overflow.
+static constexpr int64_t kEndlessBytes = int64_t(1) << 50;
 
 PlanBuilder::PlanBuilder(const GraphModule &model, const llvm::DenseMap<const Node *, std::string> &originals,
                          ProgramCache &cache, ThreadPool &pool, const BuildOptions &options)
@@ -42,8 +46,10 @@ View PlanBuilder::allocate(const TensorType &type, llvm::ArrayRef<int64_t> strid
   view.sizes.assign(sizes.begin(), sizes.end());
   view.strides.assign(strides.begin(), strides.end());
   view.buffer = std::make_shared<Buffer>();
-  view.buffer->sizeBytes =
-      static_cast<int64_t>(getStorageBytes(type.dtype, static_cast<uint64_t>(view.getNumElements())));
+  const int64_t elements = view.getNumElements(); // at most 2^62
+  view.buffer->sizeBytes = elements > kEndlessBytes / 8
+                               ? kEndlessBytes
+                               : static_cast<int64_t>(getStorageBytes(type.dtype, static_cast<uint64_t>(elements)));
   return view;
 }
 
@@ -80,6 +86,14 @@ void PlanBuilder::emit(llvm::ArrayRef<const View *> reads, llvm::ArrayRef<const 
   int64_t scratchBytes = (traits.scratchBytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   auto isConstant = [](const View *view) { return view->isConstant(); };
   if (!traits.hasEffects && !reads.empty() && llvm::all_of(reads, isConstant)) {
+    for (const View *view : writes)
+      if (view->buffer->sizeBytes > kMaxConstantBytes) { // the plan is given up: what reads it only makes steps
+        failure = llvm::joinErrors(std::move(failure),
+                                   error(current->getLoc(), "'{0}' makes the constant {1}, more than the limit of {2} bytes",
+                                         current->getName(), toString(view->type), kMaxConstantBytes)
+                                       .code("run_memory"));
+        return;
+      }
     if (llvm::Error err = foldStep(writes, run, scratchBytes, pool))
       failure = llvm::joinErrors(std::move(failure), std::move(err));
     return;

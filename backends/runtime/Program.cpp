@@ -155,9 +155,11 @@ llvm::Error Program::Impl::checkKernels() const {
   return errors.take();
 }
 
-/// Makes the plan for the declared types with batch 1, if nothing but the batch is left open.
+/// Makes the plan for the declared types with batch 1, if nothing but the batch is left open.  Open quantization parameters get a
+/// stand-in: what no kernel takes (a weight that is an input) is refused now, the plan itself is dropped.
 llvm::Error Program::Impl::planDeclared() {
   std::vector<TensorType> types;
+  bool isTrial = false;
   for (const Node *node : placeholders) {
     if (!node->getType())
       return llvm::Error::success();
@@ -169,12 +171,18 @@ llvm::Error Program::Impl::planDeclared() {
         return llvm::Error::success();
       type.shape[i] = Dim(type.shape[i].getFactor());
     }
-    if (isQuantized(type.dtype) && !type.quantizer)
-      return llvm::Error::success();
+    if (isQuantized(type.dtype) && !type.quantizer) {
+      type.quantizer = std::make_shared<const Quantizer>(Quantizer::perTensor(0.0625, 0));
+      isTrial = true;
+    }
     types.push_back(std::move(type));
   }
   llvm::Expected<Plan *> plan = getPlan(types, /*keepAll=*/false);
-  return plan ? llvm::Error::success() : plan.takeError();
+  if (!plan)
+    return plan.takeError();
+  if (isTrial)
+    plans.pop_front();
+  return llvm::Error::success();
 }
 
 /// An input with a default that nobody reads, as tracing leaves `mask=None`.

@@ -51,7 +51,7 @@ llvm::Expected<Argument> composeTensorSplit(Composer &composer) {
   if (sections && sections->isInt()) {
     int64_t count = sections->getInt();
     if (count < 1 || count > (1 << 20))
-      return composer.context.fail("sections", "wants at least one section, got {0}", count);
+      return composer.context.fail("sections", "wants 1 to 2^20 sections, got {0}", count);
     for (int64_t i = 0; i < count; ++i)
       bounds.push_back(bounds.back() + size / count + (i < size % count));
   } else {

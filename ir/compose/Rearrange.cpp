@@ -36,6 +36,14 @@ llvm::Expected<Argument> composeReshapeAs(Composer &composer) {
   return Argument(composer.reshape(input.node, std::move(sizes)));
 }
 
+/// Rule `<op>_offset`: within +-2^30.
+static llvm::Error checkOffset(const InferContext &context, int64_t offset) {
+  constexpr int64_t kMax = int64_t(1) << 30;
+  if (offset < -kMax || offset > kMax)
+    return context.fail("offset", "wants a diagonal within +-2^30, got {0}", offset);
+  return llvm::Error::success();
+}
+
 /// x[..., i] at [..., i + max(-offset, 0), i + max(offset, 0)] of zeros, as the last two dimensions.
 static Node *placeOnDiagonal(Composer &composer, Node *x, int64_t size, int64_t offset) {
   Node *column = composer.function("torch.unsqueeze", {x, int64_t(-1)});
@@ -53,6 +61,8 @@ llvm::Expected<Argument> composeDiag(Composer &composer) {
     return Argument(composer.function("torch.diagonal", {input.node, offset}));
   if (input.getRank() != 1)
     return composer.context.fail("rank", "wants a tensor of rank 1 or 2, got {0}", toString(input.type));
+  if (llvm::Error err = checkOffset(composer.context, offset))
+    return err;
   if (!input.isStatic())
     return Argument();
   return Argument(placeOnDiagonal(composer, input.node, input.size(0).getValue(), offset));
@@ -66,6 +76,8 @@ llvm::Expected<Argument> composeDiagEmbed(Composer &composer) {
   QFX_TRY(second, composer.context.getInt("dim2"));
   if (!input.getRank())
     return composer.context.fail("rank", "wants a tensor of rank >= 1, got a scalar");
+  if (llvm::Error err = checkOffset(composer.context, offset))
+    return err;
   QFX_TRY(dims, wrapDims(composer.context, {first, second}, input.getRank() + 1, /*emptyMeansAll=*/false));
   const Dim &size = input.type.shape.back();
   if (!size.isStatic())

@@ -66,7 +66,7 @@ llvm::Expected<Argument> composeWindow(Composer &composer) {
     beta = b;
   }
   if (length < 0 || length > (int64_t(1) << 30))
-    return context.fail("length", "wants a length >= 0, got {0}", length);
+    return context.fail("length", "wants a length in 0..2^30, got {0}", length);
   Argument dtype(DType::Float32);
   const ValueType wanted = context.getValue("dtype");
   if (const Argument *given = wanted.getHost(); given && given->isDType())
@@ -118,7 +118,10 @@ llvm::Expected<Argument> composeStft(Composer &composer) {
   const Dim &samples = input.type.shape.back();
   if (!samples.isStatic())
     return Argument();
-  int64_t total = samples.getValue() + (isCentered ? n / 2 * 2 : 0);
+  constexpr int64_t kMax = int64_t(1) << 30;
+  if (n > kMax || hop > kMax)
+    return context.fail("geometry", "wants n_fft and hop_length of at most 2^30, got {0} and {1}", n, hop);
+  int64_t total = samples.getValue() + (isCentered && n > 0 ? n / 2 * 2 : 0);
   if (n < 1 || hop < 1 || length < 1 || length > n || total < n)
     return context.fail("geometry", "wants 0 < n_fft <= {0} samples, hop_length > 0 and 0 < win_length <= n_fft, got {1}, {2} and {3}",
                         total, n, hop, length);

@@ -38,7 +38,7 @@ llvm::Expected<ValueType> inferAsStrided(const InferContext &context) {
   for (size_t i = 0; i < size.size(); ++i) {
     constexpr int64_t kMax = int64_t(1) << 40;
     if (size[i] < 0 || stride[i] < 0 || size[i] > kMax || stride[i] > kMax)
-      return context.fail("stride", "wants sizes and strides >= 0, got {0} and {1}", size[i], stride[i]);
+      return context.fail("stride", "wants sizes and strides in 0..2^40, got {0} and {1}", size[i], stride[i]);
     isEmpty |= size[i] == 0;
     int64_t reach;
     if (__builtin_mul_overflow(std::max<int64_t>(size[i] - 1, 0), stride[i], &reach) ||

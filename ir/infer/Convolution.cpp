@@ -22,7 +22,7 @@ static llvm::Expected<llvm::SmallVector<int64_t, 3>> readAxes(const InferContext
     return given.takeError();
   for (int64_t value : *given)
     if (value < least || value > kMaxGeometry)
-      return context.fail("geometry", "wants {0} >= {1}, got {2}", slot, least, value);
+      return context.fail("geometry", "wants {0} in {1}..2^30, got {2}", slot, least, value);
   return llvm::SmallVector<int64_t, 3>(given->begin(), given->end());
 }
 
@@ -143,7 +143,7 @@ llvm::Expected<TensorType> inferConvShape(const InferContext &context, const Ten
       continue;
     }
     if (kernel.getValue() < 1 || kernel.getValue() > kMaxGeometry)
-      return context.fail("geometry", "wants a kernel >= 1 along each axis, got {0}", toString(weight.shape));
+      return context.fail("geometry", "wants a kernel in 1..2^30 along each axis, got {0}", toString(weight.shape));
     result.shape.push_back(geometry.isTransposed ? getTransposedSize(geometry, i, size, kernel.getValue())
                                                  : getConvSize(geometry, i, size, kernel.getValue()));
   }

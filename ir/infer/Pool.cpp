@@ -48,7 +48,7 @@ static llvm::Expected<Window> readWindow(const InferContext &context, size_t spa
   for (size_t i = 0; i < spatial; ++i) {
     auto inRange = [](int64_t value) { return value >= 1 && value <= kMax; };
     if (!inRange(window.kernel[i]) || !inRange(window.stride[i]) || !inRange(window.dilation[i]))
-      return context.fail("geometry", "wants kernel, stride and dilation >= 1, got {0}, {1} and {2}", window.kernel[i],
+      return context.fail("geometry", "wants kernel, stride and dilation in 1..2^30, got {0}, {1} and {2}", window.kernel[i],
                           window.stride[i], window.dilation[i]);
     if (window.padding[i] < 0 || window.padding[i] > window.kernel[i] / 2)
       return context.fail("geometry", "wants padding from 0 to half of the kernel, {0}, got {1}", window.kernel[i] / 2,
@@ -240,7 +240,7 @@ llvm::Expected<ValueType> inferPixelShuffle(const InferContext &context) {
   if (rank < 3)
     return context.fail("rank", "wants an input of rank >= 3, got {0}", toString(input));
   if (factor < 1 || factor > (1 << 15))
-    return context.fail("factor", "wants a factor >= 1, got {0}", factor);
+    return context.fail("factor", "wants a factor in 1..2^15, got {0}", factor);
   Dim &channels = input.shape[rank - 3];
   if (channels.isStatic() && channels.getValue() % (factor * factor))
     return context.fail("size", "needs channels divisible by {0}, got {1}", factor * factor, channels);
@@ -260,7 +260,7 @@ llvm::Expected<ValueType> inferPixelUnshuffle(const InferContext &context) {
   if (rank < 3)
     return context.fail("rank", "wants an input of rank >= 3, got {0}", toString(input));
   if (factor < 1 || factor > (1 << 15))
-    return context.fail("factor", "wants a factor >= 1, got {0}", factor);
+    return context.fail("factor", "wants a factor in 1..2^15, got {0}", factor);
   for (size_t i = rank - 2; i < rank; ++i) {
     Dim &size = input.shape[i];
     if (size.isStatic() && size.getValue() % factor)

@@ -17,6 +17,8 @@ std::vector<TypeText> getVariants(const TypeText &type) {
     variants.push_back({dtype, type.sizes, ""});
   for (const char *dtype : {"quint8", "qint8", "qint32", "quint4x2"})
     variants.push_back({dtype, type.sizes, "{scale=0.1, zero_point=3}"});
+  for (const char *dtype : {"quint8", "qint8", "qint32"}) // parameters come with the value
+    variants.push_back({dtype, type.sizes, ""});
   if (!type.sizes.empty() && type.sizes[0].find_first_not_of("0123456789") == std::string::npos) {
     std::string scales = "[", zeroPoints = "[", floats = "[";
     for (int i = 0; i < std::stoi(type.sizes[0]); ++i) {
@@ -95,7 +97,7 @@ TEST_CASE("no operand of any type or rank fails first at run time", "[operators]
         }
       if (sample.inputs.size() < 2) // all operands alike
         continue;
-      for (size_t v = 0; v < 16; ++v) {
+      for (size_t v = 0; v < 18; ++v) {
         Sample changed = sample;
         for (auto &[name, type] : changed.inputs)
           type = getVariants(type)[v];
@@ -122,7 +124,7 @@ TEST_CASE("no number in a call fails first at run time", "[operators][refusals]"
                             (end != std::string::npos && (std::isalpha(static_cast<unsigned char>(call[end])) || call[end] == '_' || call[end] == '='));
         const bool isNegative = call[at - 1] == '-';
         if (!isName && !isNegative)
-          for (const char *number : {"0", "-1", "-3", "3", "1000"}) {
+          for (const char *number : {"0", "-1", "-3", "3", "1000", "9223372036854775807", "-9223372036854775808", "4611686018427387904"}) {
             Sample changed = sample;
             changed.lines.back() = call.substr(0, at) + number + call.substr(end);
             check(changed, counts);
