@@ -3,6 +3,7 @@
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Kernels.h"
+#include "ir/SequenceSlice.h"
 
 namespace qfx::runtime {
 
@@ -320,6 +321,13 @@ llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
       for (size_t i = 0; i < input.keys.size(); ++i)
         if (input.keys[i] == at.host.getString())
           return input.elements[i];
+    std::optional<Argument> slice = context.attrs().getValue("index").getConstant();
+    if (slice && slice->getKind() == Argument::Kind::Slice && input.kind == RuntimeValue::Kind::Sequence) {
+      std::vector<RuntimeValue> elements;
+      for (size_t i : getSlicedPositions(*slice, count))
+        elements.push_back(input.elements[i]);
+      return RuntimeValue::ofSequence(std::move(elements));
+    }
     return context.fail("indexing a sequence needs a number or key known before the graph runs");
   }
   llvm::Expected<View> tensor = context.getTensor("input");

@@ -1,4 +1,5 @@
 // Rules of operators that take parts of a tensor.
+#include "ir/SequenceSlice.h"
 #include "ir/infer/ViewDetail.h"
 
 namespace qfx {
@@ -107,7 +108,7 @@ llvm::Expected<ValueType> inferUnbind(const InferContext &context) {
   if (!size.isStatic())
     return ValueType();
   if (size.getValue() > kMaxPieces)
-    return context.fail("size", "would give {0} pieces", size);
+    return context.fail("size", "would give {0} pieces, more than {1}", size, kMaxPieces);
   std::vector<ValueType> pieces;
   for (int64_t i = 0; i < size.getValue(); ++i)
     pieces.push_back(dropDim(input, dim, i));
@@ -212,17 +213,12 @@ static llvm::Expected<ValueType> indexSequence(const InferContext &context, cons
     return sequence.elements[static_cast<size_t>(i < 0 ? i + size : i)];
   }
   if (constant && constant->getKind() == Argument::Kind::Slice) {
-    auto bound = [&](size_t k, int64_t fallback) {
-      const Argument &given = constant->getElements()[k];
-      int64_t value = given.isInt() ? given.getInt() : fallback;
-      return k < 2 ? std::clamp(value < 0 ? value + size : value, int64_t(0), size) : value;
-    };
-    int64_t start = bound(0, 0), stop = bound(1, size), step = bound(2, 1);
-    if (step < 1)
-      return context.fail("step", "wants a step > 0, got {0}", step);
+    const Argument &step = constant->getElements()[2];
+    if (step.isInt() && step.getInt() < 1)
+      return context.fail("step", "wants a step > 0, got {0}", step.getInt());
     std::vector<ValueType> elements;
-    for (int64_t i = start; i < stop; i += std::min(step, std::max<int64_t>(size, 1)))
-      elements.push_back(sequence.elements[static_cast<size_t>(i)]);
+    for (size_t i : getSlicedPositions(*constant, size))
+      elements.push_back(sequence.elements[i]);
     return ValueType::sequence(sequence.kind, std::move(elements));
   }
   return context.fail("index", "wants an int or a slice as index of a sequence");
