@@ -279,19 +279,42 @@ static llvm::Expected<RuntimeValue> bindRows(BindContext &context, bool packs) {
   llvm::Expected<int64_t> bits = context.attrs().getInt("bits");
   if (!bits)
     return bits.takeError();
+  int64_t bins = 0; // of the search for ranges; 0: the rows' own
+  double ratio = 0;
+  if (packs && context.attrs().getCall().find("optimized_qparams")) {
+    llvm::Expected<bool> searches = context.attrs().getBool("optimized_qparams");
+    if (!searches)
+      return searches.takeError();
+    if (*searches) {
+      llvm::Expected<int64_t> givenBins = context.attrs().getInt("nbins");
+      if (!givenBins)
+        return givenBins.takeError();
+      llvm::Expected<double> givenRatio = context.attrs().getNumber("ratio");
+      if (!givenRatio)
+        return givenRatio.takeError();
+      bins = *givenBins;
+      ratio = *givenRatio;
+    }
+  }
   View src = context.toOrder(*weight, StorageOrder::RowMajor), dst = context.allocate(*type, StorageOrder::RowMajor);
   kernels::PackedRows layout{static_cast<int>(*bits), (packs ? src : dst).sizes.back()};
   const int64_t rows = (packs ? src : dst).getNumElements() / std::max<int64_t>(layout.columns, 1);
   context.emit({&src}, {&dst}, [=](RunContext &run) {
     run.parallelFor(rows, kElementGrain / std::max<int64_t>(layout.columns, 1) + 1,
                     [&](int64_t begin, int64_t end, void *) {
-                      for (int64_t r = begin; r < end; ++r)
-                        if (packs)
-                          kernels::packFloatRow(layout, src.getData<float>() + r * layout.columns,
-                                                dst.getData<uint8_t>() + r * layout.rowBytes());
-                        else
+                      for (int64_t r = begin; r < end; ++r) {
+                        if (!packs) {
                           kernels::unpackRow(layout, src.getData<uint8_t>() + r * layout.rowBytes(),
                                              dst.getData<float>() + r * layout.columns);
+                          continue;
+                        }
+                        const float *row = src.getData<float>() + r * layout.columns;
+                        uint8_t *packed = dst.getData<uint8_t>() + r * layout.rowBytes();
+                        if (bins && layout.bits != 8)
+                          kernels::packRow(layout, row, kernels::searchRowRange(layout, row, bins, static_cast<float>(ratio)), packed);
+                        else
+                          kernels::packFloatRow(layout, row, packed);
+                      }
                     });
   });
   return RuntimeValue(dst);

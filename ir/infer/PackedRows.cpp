@@ -7,7 +7,7 @@ namespace qfx {
 static int64_t getTailBytes(int64_t bits) { return bits == 8 ? 8 : 4; }
 
 /// Rules `rowwise_prepack_dtype` (float32 or float16), `rowwise_prepack_columns` (whole bytes of codes),
-/// `rowwise_prepack_optimized` (the greedy search of ranges is not there).
+/// `rowwise_prepack_search` (optimized_qparams: 1..2^20 bins, a ratio within 0..1).
 llvm::Expected<ValueType> inferRowwisePrepack(const InferContext &context) {
   QFX_TRY(weight, context.getTensor("weight"));
   QFX_TRY(bits, context.getInt("bits"));
@@ -16,8 +16,12 @@ llvm::Expected<ValueType> inferRowwisePrepack(const InferContext &context) {
     return context.fail("dtype", "wants a float32 or float16 weight, got {0}", toString(weight));
   if (weight.getRank() < 2)
     return context.fail("rank", "wants a weight of rank >= 2, got {0}", toString(weight));
-  if (isOptimized)
-    return context.fail("optimized", "wants optimized_qparams=False: ranges are the rows' own");
+  if (isOptimized) {
+    QFX_TRY(bins, context.getInt("nbins"));
+    QFX_TRY(ratio, context.getNumber("ratio"));
+    if (bins < 1 || bins > (1 << 20) || !(ratio >= 0 && ratio <= 1))
+      return context.fail("search", "wants 1 to 2^20 bins and a ratio within 0..1, got {0} and {1}", bins, ratio);
+  }
   Dim &columns = weight.shape.back();
   if (columns.isStatic() && (columns.getValue() < 1 || columns.getValue() * bits % 8))
     return context.fail("columns", "wants a multiple of {0} columns, got {1}", 8 / bits, toString(weight));

@@ -58,11 +58,13 @@ static void writeCode(const PackedRows &rows, uint8_t *row, int64_t column, int 
 }
 
 void packFloatRow(const PackedRows &rows, const float *src, uint8_t *row) {
-  float low = src[0], high = src[0];
-  for (int64_t i = 1; i < rows.columns; ++i) {
-    low = std::min(low, src[i]);
-    high = std::max(high, src[i]);
-  }
+  const auto [low, high] = std::minmax_element(src, src + rows.columns);
+  packRow(rows, src, {*low, *high}, row);
+}
+
+void packRow(const PackedRows &rows, const float *src, RowRange between, uint8_t *row) {
+  float low = between.low;
+  const float high = between.high;
   std::memset(row, 0, static_cast<size_t>(rows.codeBytes()));
   if (rows.bits == 8) {
     const float range = high - low, inverse = 255.0f / (range + 1e-8f);

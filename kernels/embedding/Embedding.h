@@ -32,6 +32,21 @@ void writeRowParams(const PackedRows &rows, RowParams params, uint8_t *row);
 /// Source: FBGEMM QuantUtils.cc, FloatOrHalfToFusedNBitRowwiseQuantizedSBHalf; operators.md 10.1.
 void packFloatRow(const PackedRows &rows, const float *src, uint8_t *row);
 
+/// The values that a row's codes span.
+struct RowRange {
+  float low, high;
+};
+
+/// The range with the least error that a greedy search finds: from the row's own range the end moves inwards whose move costs less, a step of
+/// range / bins at a time, until `bins * (1 - ratio)` steps are left; a local minimum of the error is taken if it is the least so far.
+/// The error is the norm of x - (code * scale + low) with the scale and low that packRow would use, in float32, in column order.
+/// \param rows   4 or 2 bits.  \param src  f32 [columns], finite.  \param bins  >= 1.  \param ratio  0..1, how much may be cut off.
+/// Source: PyTorch's choose_qparams_optimized (operators.md 10.1).
+RowRange searchRowRange(const PackedRows &rows, const float *src, int64_t bins, float ratio);
+
+/// Packs a row of floats as packFloatRow does, with this range instead of the row's own.
+void packRow(const PackedRows &rows, const float *src, RowRange range, uint8_t *row);
+
 /// dst = f32(code * scale) + bias, f32 [columns].
 void unpackRow(const PackedRows &rows, const uint8_t *row, float *dst);
 
