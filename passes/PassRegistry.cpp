@@ -158,7 +158,11 @@ std::string PassOptions::checkValue(const PassOptionInfo &info, llvm::StringRef 
 
 void PassOptions::set(llvm::StringRef name, llvm::StringRef text) {
   assert(find(name) && checkValue(*find(name), text).empty() && "checked by the parser");
-  given.emplace_back(name.str(), text.str());
+  auto it = llvm::find_if(given, [&](const auto &option) { return option.first == name; });
+  if (it != given.end())
+    it->second = text.str();
+  else
+    given.emplace_back(name.str(), text.str());
 }
 
 bool PassOptions::getBool(llvm::StringRef name) const {

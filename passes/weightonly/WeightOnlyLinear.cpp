@@ -11,16 +11,6 @@
 
 namespace qfx {
 
-/// A tensor in a slot that is known without running: the called module's or a get_attr's; null otherwise.
-static Tensor getConstant(const GraphModule &model, const BoundSlot &slot) {
-  if (slot.tensor)
-    return slot.tensor;
-  const Node *node = slot.arg.getNodeOrNull();
-  const Tensor *tensor =
-      node && node->is(Opcode::GetAttr) ? model.getRoot().findTensorAt(node->getTargetText()) : nullptr;
-  return tensor ? *tensor : Tensor();
-}
-
 static llvm::Expected<ModuleRef> makeWeightOnly(const Tensor &weight, const Tensor &bias,
                                                 const WeightOnlyOptions &options, const Location &loc) {
   static const TargetInfo &target = requireModuleClass("qfx.nn.WeightOnlyLinear");
@@ -47,35 +37,41 @@ static llvm::Expected<ModuleRef> makeWeightOnly(const Tensor &weight, const Tens
   return module;
 }
 
-llvm::Expected<bool> quantizeLinearWeights(GraphModule &model, const WeightOnlyOptions &options, PassContext &context) {
-  if (options.bits != 8 && options.bits != 4)
-    return error({}, "weight-only weights have 8 or 4 bits, got {0}", options.bits).code("weight_only_bits");
-  if (options.groupSize < 0)
-    return error({}, "the group size must be >= 0, got {0}", options.groupSize).code("weight_only_group");
-  std::string requested = llvm::formatv("int{0} weights", options.bits).str();
-  llvm::DenseMap<const Module *, ModuleRef> replaced;
-  std::vector<ModuleRef> kept; // module objects that are keys stay alive
-  bool changed = false;
-  for (Node &node : model.getGraph().mutableNodes()) {
-    if (!node.is(Opcode::CallModule) && !node.is(Opcode::CallFunction))
-      continue;
-    const TargetInfo *target = node.getTarget();
-    ModuleRef module;
-    if (node.is(Opcode::CallModule)) {
-      module = model.getModule(node);
-      target = module ? module->getClass() : nullptr;
+namespace {
+
+/// Walks the calls and gives each linear layer its weight-only form.
+class LayerReplacer {
+public:
+  LayerReplacer(GraphModule &model, const WeightOnlyOptions &options, PassContext &context)
+      : model(model), options(options), context(context),
+        requested(llvm::formatv("int{0} weights", options.bits).str()) {}
+
+  llvm::Expected<bool> run() {
+    for (Node &node : model.getGraph().mutableNodes())
+      if (llvm::Error err = visit(node))
+        return err;
+    if (changed)
+      model.dropUnreferencedMembers();
+    return changed;
+  }
+
+private:
+  llvm::Error visit(Node &node) {
+    if (node.is(Opcode::CallFunction) && node.getTarget() && node.getTarget()->op == OpKind::Linear)
+      return replaceFunction(node);
+    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+    std::string path = module ? node.getTargetText().str() : std::string();
+    if (module && module->getClass() && module->getClass()->op == OpKind::Sequence) { // LinearReLU: its child "0" is the layer
+      module = module->findChild("0");
+      path += ".0";
     }
-    if (!target || target->op != OpKind::Linear)
-      continue;
-    if (module && replaced.count(module.get())) { // a second path of the same object
-      model.getRoot().setModule(node.getTargetText(), replaced[module.get()]);
-      continue;
-    }
-    llvm::Expected<BoundCall> call = bindCall(node, model);
-    if (!call)
-      return call.takeError();
-    Tensor weight = getConstant(model, call->get("weight")), bias = getConstant(model, call->get("bias"));
-    bool hasBias = call->get("bias").tensor || !call->get("bias").arg.isNone();
+    if (module && module->getClass() && module->getClass()->op == OpKind::Linear)
+      return replaceModule(node, path, module);
+    return llvm::Error::success();
+  }
+
+  /// The new layer; null if the weight or bias is no constant, which a remark says.
+  llvm::Expected<ModuleRef> make(const Node &node, const Tensor &weight, const Tensor &bias, bool hasBias) {
     if (!weight || weight.getDType() != DType::Float32 || weight.getRank() != 2 || (hasBias && !bias)) {
       Diagnostic why =
           error(node.getLoc(), "'{0}' stays float: its weight or bias is no constant float32 tensor", node.getName())
@@ -83,7 +79,7 @@ llvm::Expected<bool> quantizeLinearWeights(GraphModule &model, const WeightOnlyO
               .take();
       if (llvm::Error err = context.missed("weight-only-linear", node, requested, std::move(why)))
         return err;
-      continue;
+      return ModuleRef();
     }
     llvm::Expected<ModuleRef> made = makeWeightOnly(weight, bias, options, node.getLoc());
     if (!made)
@@ -92,12 +88,32 @@ llvm::Expected<bool> quantizeLinearWeights(GraphModule &model, const WeightOnlyO
                     llvm::formatv("'{0}' has {1}, groups of {2}", node.getName(), requested,
                                   options.groupSize ? options.groupSize : weight.getSizes()[1]));
     changed = true;
-    if (module) {
-      replaced[module.get()] = *made;
+    return made;
+  }
+
+  llvm::Error replaceModule(const Node &node, const std::string &path, const ModuleRef &module) {
+    auto [known, isNew] = replaced.try_emplace(module.get(), nullptr);
+    if (isNew) {
+      const Tensor *weight = module->findTensor("weight"), *bias = module->findTensor("bias");
+      llvm::Expected<ModuleRef> made = make(node, weight ? *weight : Tensor(), bias ? *bias : Tensor(), bias != nullptr);
+      if (!made)
+        return made.takeError();
+      known->second = *made;
       kept.push_back(module);
-      model.getRoot().setModule(node.getTargetText(), *made);
-      continue;
     }
+    if (known->second) // also a second path of the same object
+      model.getRoot().setModule(path, known->second);
+    return llvm::Error::success();
+  }
+
+  llvm::Error replaceFunction(Node &node) {
+    llvm::Expected<BoundCall> call = bindCall(node, model);
+    if (!call)
+      return call.takeError();
+    const Argument weight = call->get("weight").arg, bias = call->get("bias").arg;
+    llvm::Expected<ModuleRef> made = make(node, findConstant(weight), findConstant(bias), !bias.isNone());
+    if (!made || !*made)
+      return made.takeError();
     std::string path = getNewAttrName(model.getRoot(), "_weight_only_");
     model.getRoot().setModule(path, *made);
     Graph::InsertPoint guard = Graph::InsertPoint::before(&node);
@@ -105,15 +121,38 @@ llvm::Expected<bool> quantizeLinearWeights(GraphModule &model, const WeightOnlyO
     replacement->setLoc(node.getLoc());
     replacement->setScope(node.getScope());
     node.replaceAllUsesWith(replacement);
-    Node *constants[] = {call->get("weight").arg.getNodeOrNull(), call->get("bias").arg.getNodeOrNull()};
     model.getGraph().erase(&node);
-    for (Node *constant : constants)
+    for (Node *constant : {weight.getNodeOrNull(), bias.getNodeOrNull()})
       if (constant && constant->getNumUsers() == 0)
         model.getGraph().erase(constant);
+    return llvm::Error::success();
   }
-  if (changed)
-    model.dropUnreferencedMembers();
-  return changed;
+
+  /// What a get_attr reads; null for any other value.
+  Tensor findConstant(const Argument &argument) const {
+    const Node *node = argument.getNodeOrNull();
+    const Tensor *tensor =
+        node && node->is(Opcode::GetAttr) ? model.getRoot().findTensorAt(node->getTargetText()) : nullptr;
+    return tensor ? *tensor : Tensor();
+  }
+
+  GraphModule &model;
+  const WeightOnlyOptions &options;
+  PassContext &context;
+  std::string requested;
+  llvm::DenseMap<const Module *, ModuleRef> replaced; ///< null: stays float
+  std::vector<ModuleRef> kept;                        ///< module objects that are keys stay alive
+  bool changed = false;
+};
+
+} // namespace
+
+llvm::Expected<bool> quantizeLinearWeights(GraphModule &model, const WeightOnlyOptions &options, PassContext &context) {
+  if (options.bits != 8 && options.bits != 4)
+    return error({}, "weight-only weights have 8 or 4 bits, got {0}", options.bits).code("weight_only_bits");
+  if (options.groupSize < 0)
+    return error({}, "the group size must be >= 0, got {0}", options.groupSize).code("weight_only_group");
+  return LayerReplacer(model, options, context).run();
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace cl = llvm::cl;
 
@@ -40,7 +41,7 @@ OptFlags::OptFlags()
       printWeights("print-weights", cl::desc("print all weights inline on a terminal too (elsewhere they always are)"), cl::cat(io)),
       pipeline("pass-pipeline", cl::desc("passes with options: 'fuse,prepare{mode=ptq}'"), cl::value_desc("pipeline"), cl::cat(passes)),
       pipelineAlias("p", cl::desc("alias of --pass-pipeline"), cl::aliasopt(pipeline), cl::cat(passes)),
-      quantize("quantize", cl::desc("the whole road: static, dynamic, dynamic-per-row, weight-only, weight-only-4bit, float16 (= the pipeline quantize-KIND)"), cl::value_desc("kind"), cl::cat(quantization)),
+      quantize("quantize", cl::desc("the whole road: static, dynamic, dynamic-per-row, weight-only, weight-only-4bit, float16 (= the pipeline quantize-KIND); KIND{option=value} sets options of its last pass"), cl::value_desc("kind"), cl::cat(quantization)),
       backend("backend", cl::desc("built-in name or BackendConfig file (default native)"), cl::value_desc("name|file.json"), cl::init("native"), cl::cat(quantization)),
       engine("engine", cl::desc("x86, fbgemm, onednn or qnnpack (default: by the backend)"), cl::value_desc("name"), cl::cat(quantization)),
       qconfig("qconfig", cl::desc("QConfigMapping file (default: the backend's default mapping)"), cl::value_desc("file.json"), cl::cat(quantization)),
@@ -89,6 +90,7 @@ namespace {
 struct PipelinePart {
   unsigned position;
   std::string text;
+  std::string lastOptions; ///< "option=value ..." for its last pass
 };
 } // namespace
 
@@ -99,9 +101,12 @@ static bool hasCalibrate(llvm::ArrayRef<PipelineStep> steps) {
 llvm::Expected<std::vector<PipelineStep>> OptFlags::getSteps() const {
   std::vector<PipelinePart> parts;
   if (pipeline.getNumOccurrences())
-    parts.push_back({pipeline.getPosition(), pipeline.getValue()});
+    parts.push_back({pipeline.getPosition(), pipeline.getValue(), ""});
   if (quantize.getNumOccurrences()) {
-    std::string name = "quantize-" + quantize;
+    llvm::StringRef kind = quantize.getValue(), options;
+    if (kind.consume_back("}"))
+      std::tie(kind, options) = kind.split('{');
+    std::string name = ("quantize-" + kind).str();
     if (!findPipeline(name)) {
       std::vector<std::string> kinds;
       for (const PipelineInfo &info : getAllPipelines())
@@ -109,13 +114,13 @@ llvm::Expected<std::vector<PipelineStep>> OptFlags::getSteps() const {
           kinds.push_back(kind.str());
       return error({}, "--quantize is one of {0}, got '{1}'", llvm::join(kinds, ", "), quantize.getValue()).code("usage");
     }
-    parts.push_back({quantize.getPosition(), name});
+    parts.push_back({quantize.getPosition(), name, options.str()});
   }
   std::vector<llvm::StringRef> names = getFlagNames();
   for (const auto &[name, flag] : llvm::zip(names, passFlags))
     for (unsigned i = 0; i < flag->size(); ++i) {
       const std::string &options = (*flag)[i];
-      parts.push_back({flag->getPosition(i), options.empty() ? name.str() : (name + "{" + options + "}").str()});
+      parts.push_back({flag->getPosition(i), options.empty() ? name.str() : (name + "{" + options + "}").str(), ""});
     }
   auto parse = [&]() -> llvm::Expected<std::vector<PipelineStep>> {
     llvm::stable_sort(parts, [](const PipelinePart &a, const PipelinePart &b) { return a.position < b.position; });
@@ -124,6 +129,16 @@ llvm::Expected<std::vector<PipelineStep>> OptFlags::getSteps() const {
       auto more = parsePipeline(part.text);
       if (!more)
         return more.takeError();
+      if (!part.lastOptions.empty()) { // checked as the pass's own, then set over those that the pipeline gives
+        PipelineStep &last = more->back();
+        auto checked = parsePipeline((last.info->name + "{" + part.lastOptions + "}").str());
+        if (!checked)
+          return checked.takeError();
+        llvm::SmallVector<llvm::StringRef, 4> given;
+        llvm::StringRef(part.lastOptions).split(given, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+        for (llvm::StringRef option : given)
+          last.options.set(option.split('=').first, option.split('=').second);
+      }
       steps.insert(steps.end(), more->begin(), more->end());
     }
     return steps;
@@ -131,7 +146,7 @@ llvm::Expected<std::vector<PipelineStep>> OptFlags::getSteps() const {
   auto steps = parse();
   if (!steps || calibrate.empty() || hasCalibrate(*steps))
     return steps;
-  parts.push_back({calibrate.getPosition(0), "calibrate"});
+  parts.push_back({calibrate.getPosition(0), "calibrate", ""});
   return parse();
 }
 
