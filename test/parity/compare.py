@@ -13,6 +13,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import calibration
+import exact
 import replay
 import report
 import texts
@@ -22,7 +23,6 @@ PHASES = ("float", "fused", "prepared", "reference", "converted")
 FLOAT_TOLERANCE = 1e-4  # of the largest output
 SCALE_TOLERANCE = 5e-7  # six digits
 STEP_SHARE = 0.99
-ONE_STEP_SHARE = 1e-3  # of an operator's codes, level T1: a tie within 1e-4 of a step happens to 2e-4 of random values
 
 
 class Quantized(NamedTuple):
@@ -206,7 +206,7 @@ def check_operators(folder, tools):
     by_name = {name: value for key, value in found.items() for name in names
                if key == name or key.endswith("." + name)}
     statements = {s.name: s for s in replay.parse_statements(read(folder, "int8.qfx"))[1]}
-    one_step, saturated = replay.allows_one_step(read(folder, "int8.qfx")), saturated_counts(folder)
+    targets, saturated = replay.get_targets(read(folder, "int8.qfx")), saturated_counts(folder)
     different, off_by_one, saturating = [], [], []
     for name in names:
         if name not in by_name:
@@ -218,9 +218,8 @@ def check_operators(folder, tools):
         if statements[name].target in saturated and (distance > 0).sum() == saturated[statements[name].target]:
             saturating.append(name)
             continue
-        rare = name in one_step and distance.max() <= 1 and (distance > 0).mean() <= ONE_STEP_SHARE
-        tied = distance.max() <= 1 and replay.differs_at_ties(statements[name], recorded, distance > 0)
-        (off_by_one if rare or tied else different).append(name)
+        tied = distance.max() <= 1 and exact.differs_at_ties(statements[name], targets[name], recorded, distance > 0)
+        (off_by_one if tied else different).append(name)
     return len(names), different, off_by_one, saturating
 
 
@@ -231,6 +230,7 @@ def check_run(folder, tools):
               "--dump-intermediates=" + dump)
     recorded = read_tensors(os.path.join(folder, "intermediates.safetensors"))
     statements = {s.name: s for s in replay.parse_statements(read(folder, "int8.qfx"))[1]}
+    targets = replay.get_targets(read(folder, "int8.qfx"))
     found, different, tied, count = read_tensors(dump), [], [], 0
     for name, value in recorded.items():
         if value.scale is None:
@@ -243,7 +243,7 @@ def check_run(folder, tools):
         distance = abs(ours.codes.astype(numpy.int64) - value.codes.astype(numpy.int64))
         if not distance.any():
             continue
-        at_ties = name in statements and distance.max() <= 1 and replay.differs_at_ties(statements[name], recorded, distance > 0)
+        at_ties = name in statements and distance.max() <= 1 and exact.differs_at_ties(statements[name], targets[name], recorded, distance > 0)
         (tied if at_ties else different).append(name)
     return count, different, tied
 

@@ -8,11 +8,6 @@ import re
 import numpy
 
 REFERENCE = re.compile(r"%(\w+)")
-# Level T1 of spec/operators.md 1.1: codes may differ by one where the unrounded value lies within 1e-4 of a tie.
-LEVEL_ONE = re.compile(
-    r"(^|\.)(add|add_relu|add_|cat|hardswish|hardsigmoid|elu|celu|leaky_relu|threshold|sigmoid|tanh|gelu|layer_norm|group_norm|"
-    r"instance_norm|softmax|matmul|interpolate|Hardswish|Hardsigmoid|ELU|CELU|LeakyReLU|Threshold|Sigmoid|Tanh|GELU|LayerNorm|"
-    r"GroupNorm|InstanceNorm\dd|Softmax)$")
 
 
 class Statement:
@@ -67,45 +62,11 @@ def _closing(line, start):
     raise ValueError("unbalanced parentheses: %s" % line)
 
 
-def allows_one_step(text):
-    """Names of the nodes of a lowered model whose operator is of level T1."""
+def get_targets(text):
+    """{node name: what it calls: a function, a method, or the class of a module}."""
     declarations, statements = parse_statements(text)
     classes = dict(re.findall(r"^module (\S+) : ([\w.]+)\(", "\n".join(declarations), re.MULTILINE))
-    return {s.name for s in statements
-            if LEVEL_ONE.search(classes.get(s.target, "") if s.op == "call_module" else s.target)}
-
-
-def _exact_mean(statement, value):
-    match = re.match(r"%\w+, (\[?[-\d, ]+\]?)", statement.args)
-    return value.mean(tuple(int(d) for d in re.findall(r"-?\d+", match.group(1)))) if match else None
-
-
-def _exact_bilinear(statement, value, shape):
-    import torch
-
-    if 'mode="bilinear"' not in statement.args or "align_corners=True" in statement.args:
-        return None
-    return torch.nn.functional.interpolate(torch.from_numpy(value), size=tuple(shape[2:]), mode="bilinear", align_corners=False).numpy()
-
-
-def differs_at_ties(statement, recorded, differs):
-    """Of a mean, a bilinear interpolation or 3-D pooling to one position: do codes differ only where the exact value of the codes lies within 1e-4 of half a step? PyTorch
-    rounds float sums there (level T1)."""
-    uses = statement.uses()
-    if not uses or uses[0] not in recorded or recorded[uses[0]].scale is None:
-        return False
-    source = recorded[uses[0]]
-    value = source.codes.astype(numpy.float64) - source.zero_point
-    exact = None
-    if statement.target.endswith("mean"):
-        exact = _exact_mean(statement, value)
-    elif statement.target.endswith("interpolate"):
-        exact = _exact_bilinear(statement, value, differs.shape)
-    elif value.ndim == 5 and differs.shape[2:] == (1, 1, 1) and "pool" in statement.target:
-        exact = value.mean((2, 3, 4))
-    if exact is None or exact.size != differs.size:
-        return False
-    return bool((abs(exact - numpy.floor(exact) - 0.5).reshape(differs.shape)[differs] <= 1e-4).all())
+    return {s.name: classes.get(s.target, "") if s.op == "call_module" else s.target for s in statements}
 
 
 def build(text, recorded):
