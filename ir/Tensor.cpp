@@ -1,9 +1,11 @@
 // Tensor construction, views, element access and half-precision conversion.
 #include "ir/Tensor.h"
 
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
 
@@ -64,7 +66,54 @@ private:
   void *mapped;
   size_t mappedBytes;
 };
+
+/// Bytes that a function gives, once they are all there the bytes themselves.
+class ComputedStorage final : public Storage {
+public:
+  ComputedStorage(size_t size, ComputeBytes compute) : compute(std::make_shared<const ComputeBytes>(std::move(compute))) { sizeBytes = size; }
+
+  void visit(size_t begin, size_t end, llvm::function_ref<void(size_t, std::span<const std::byte>)> look) const override {
+    std::shared_ptr<const ComputeBytes> known = getCompute();
+    if (!known)
+      return Storage::visit(begin, end, look);
+    alignas(64) std::array<std::byte, kComputedPiece> piece;
+    for (; begin < end; begin += piece.size()) {
+      MutableBytes out = MutableBytes(piece).first(std::min(end - begin, piece.size()));
+      (*known)(begin, out);
+      look(begin, out);
+    }
+  }
+
+private:
+  std::shared_ptr<const ComputeBytes> getCompute() const {
+    std::lock_guard lock(mutex);
+    return compute;
+  }
+
+  const std::byte *materialize() const override {
+    std::lock_guard lock(mutex);
+    if (compute) {
+      MutableBytes bytes;
+      kept = allocateStorage(sizeBytes, bytes);
+      (*compute)(0, bytes);
+      compute = nullptr; // and what it read from
+      const_cast<ComputedStorage *>(this)->data.store(kept->getData(), std::memory_order_release);
+    }
+    return kept->getData();
+  }
+
+  mutable std::mutex mutex;
+  mutable std::shared_ptr<const ComputeBytes> compute; ///< null once the bytes are kept
+  mutable std::shared_ptr<Storage> kept;
+};
 } // namespace
+
+void Storage::visit(size_t begin, size_t end, llvm::function_ref<void(size_t, std::span<const std::byte>)> look) const {
+  if (begin < end)
+    look(begin, {getData() + begin, end - begin});
+}
+
+const std::byte *Storage::materialize() const { return nullptr; }
 
 template <typename StorageClass>
 static std::shared_ptr<Storage> allocateIn(size_t sizeBytes, MutableBytes &bytes) {
@@ -108,6 +157,17 @@ Tensor Tensor::build(DType dtype, llvm::ArrayRef<int64_t> sizes, llvm::function_
   auto storage = allocateStorage(getStorageBytes(dtype, *numElements), bytes);
   fill(bytes);
   return view(std::move(storage), 0, dtype, sizes, std::move(quantizer));
+}
+
+Tensor Tensor::computed(DType dtype, llvm::ArrayRef<int64_t> sizes, ComputeBytes compute, QuantizerRef quantizer) {
+  size_t sizeBytes = getStorageBytes(dtype, static_cast<uint64_t>(*checkedNumElements(sizes)));
+  if (sizeBytes < PageStorage::kLeastBytes)
+    return build(dtype, sizes, [&](MutableBytes bytes) { compute(0, bytes); }, std::move(quantizer));
+  return view(std::make_shared<ComputedStorage>(sizeBytes, std::move(compute)), 0, dtype, sizes, std::move(quantizer));
+}
+
+void Tensor::visitBytes(size_t begin, size_t end, llvm::function_ref<void(size_t, std::span<const std::byte>)> look) const {
+  storage->visit(offset + begin, offset + end, [&](size_t at, std::span<const std::byte> bytes) { look(at - offset, bytes); });
 }
 
 Tensor Tensor::view(std::shared_ptr<const Storage> storage, size_t offset, DType dtype, llvm::ArrayRef<int64_t> sizes,

@@ -10,27 +10,47 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace qfx {
 
 using MutableBytes = std::span<std::byte>;
 
-/// Bytes owned by somebody: heap memory or a mapped file.  Shared and immutable once a Tensor holds it.
+/// Bytes owned by somebody: heap memory, a mapped file, or a function that computes them when they are read.  Shared and immutable once
+/// a Tensor holds it.
 class Storage {
 public:
   virtual ~Storage() = default;
-  const std::byte *getData() const { return data; }
+  const std::byte *getData() const {
+    const std::byte *bytes = data.load(std::memory_order_acquire);
+    return bytes ? bytes : materialize();
+  }
   size_t getSizeBytes() const { return sizeBytes; }
+  /// Calls `look` with bytes [begin, end) in ascending pieces, whose bytes may be gone after the call: one piece where they lie in memory,
+  /// else pieces of kComputedPiece bytes that are computed for the call.
+  virtual void visit(size_t begin, size_t end, llvm::function_ref<void(size_t offset, std::span<const std::byte> bytes)> look) const;
   /// Are the bytes a read-only file mapping, whose pages may be dropped because the file brings them back?
   virtual bool isFileMapping() const { return false; }
 
+  /// On the stack of whoever reads, and still in the level 2 cache when it is read.
+  static constexpr size_t kComputedPiece = size_t(32) << 10;
+
 protected:
-  const std::byte *data = nullptr;
+  std::atomic<const std::byte *> data = nullptr;
   size_t sizeBytes = 0;
+
+private:
+  /// Brings all bytes into memory, where they stay; called while `data` is null.
+  virtual const std::byte *materialize() const;
 };
+
+/// Writes bytes [offset, offset + out.size()) of a tensor: any range of whole elements, the same bytes each time, from several threads.
+using ComputeBytes = std::function<void(size_t offset, MutableBytes out)>;
 
 /// 64-byte aligned heap storage of `sizeBytes` bytes, zeroed; `bytes` receives the writable view.
 std::shared_ptr<Storage> allocateStorage(size_t sizeBytes, MutableBytes &bytes);
@@ -44,6 +64,9 @@ public:
   /// A dense tensor whose bytes `fill` writes once.  Sizes >= 0; the quantizer must fit (asserted).
   static Tensor build(DType dtype, llvm::ArrayRef<int64_t> sizes, llvm::function_ref<void(MutableBytes)> fill,
                       QuantizerRef quantizer = nullptr);
+  /// A dense tensor whose bytes `compute` gives when they are read: piece by piece to visitBytes, which keeps none of them, and all at once,
+  /// and kept, to everybody else.  What is small is computed here.  The same bytes as build(), without memory for them meanwhile.
+  static Tensor computed(DType dtype, llvm::ArrayRef<int64_t> sizes, ComputeBytes compute, QuantizerRef quantizer = nullptr);
   /// A dense tensor that reads `storage` from byte `offset` on; the range must lie inside (asserted).
   static Tensor view(std::shared_ptr<const Storage> storage, size_t offset, DType dtype, llvm::ArrayRef<int64_t> sizes,
                      QuantizerRef quantizer = nullptr);
@@ -63,6 +86,8 @@ public:
   TensorType getType() const;
 
   const std::byte *getBytes() const { return storage->getData() + offset; }
+  /// Storage::visit of bytes [begin, end) of a dense tensor; offsets count from the tensor's first byte.
+  void visitBytes(size_t begin, size_t end, llvm::function_ref<void(size_t offset, std::span<const std::byte> bytes)> look) const;
   /// The elements of a dense tensor as T; sizeof(T) must be the dtype's size (asserted).
   template <class T> llvm::ArrayRef<T> getData() const {
     assert(sizeof(T) * 8 == getDTypeInfo(dtype).bits && "element type has another size");
@@ -70,6 +95,9 @@ public:
   }
   const std::shared_ptr<const Storage> &getStorage() const { return storage; }
   size_t getOffset() const { return offset; }
+  /// Where the elements begin: equal for tensors that share them.
+  using Place = std::pair<const Storage *, size_t>;
+  Place getPlace() const { return {storage.get(), offset}; }
   bool isDense() const;
 
   /// The same bytes under another shape of as many elements (dense tensors only).

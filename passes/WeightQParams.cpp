@@ -55,7 +55,7 @@ static llvm::Error reportScale(const Tensor &weight, llvm::StringRef name, float
 llvm::Expected<QParams> measureWeight(Module &observer, const Tensor &weight, llvm::StringRef name, const Location &loc) {
   if (weight.getDType() != DType::Float32)
     return error(loc, "weight '{0}' must be float32 to be quantized, got {1}", name, toString(weight.getType())).code("convert_weight");
-  if (llvm::Error err = observe(observer, {weight.getData<float>().data(), weight.getSizes(), weight.getStrides()}))
+  if (llvm::Error err = observe(observer, ObservedTensor(weight)))
     return err;
   auto qparams = calculateQParams(observer);
   if (!qparams)

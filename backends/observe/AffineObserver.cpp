@@ -131,7 +131,7 @@ static Tensor toTensor(const ObservedTensor &input) {
         offset += rest / contiguous[d] * input.strides[d];
         rest %= contiguous[d];
       }
-      values[i] = input.data[offset];
+      values[i] = input.getData()[offset];
     }
   });
 }

@@ -75,7 +75,7 @@ llvm::Error runChannels(const ObservedTensor &input, float *dst, uint8_t *mask, 
   const ChannelLayout layout = getChannelLayout(input, axis);
   for (int64_t block = 0; block < layout.outer * layout.channels; ++block) {
     const size_t c = static_cast<size_t>(block % layout.channels);
-    const float *src = input.data + block * layout.inner;
+    const float *src = input.getData() + block * layout.inner;
     float *out = dst + block * layout.inner;
     uint8_t *outMask = mask ? mask + block * layout.inner : nullptr;
     if (integers) {
@@ -108,7 +108,7 @@ WideElement quantizeDouble(double value, const kernels::FakeQuantizeParams &para
 }
 } // namespace
 
-static ObservedTensor view(const Tensor &tensor) { return {tensor.getData<float>().data(), tensor.getSizes(), tensor.getStrides()}; }
+static ObservedTensor view(const Tensor &tensor) { return ObservedTensor(tensor); }
 
 /// Allocates both results and lets `fill(values, mask)` write them.
 static llvm::Expected<FakeQuantized> makeResult(const Tensor &input, llvm::function_ref<llvm::Error(float *, uint8_t *)> fill) {
@@ -204,8 +204,8 @@ static bool isFused(const Module &module) { return module.getClass()->getBaseNam
 
 static void passThrough(const ObservedTensor &input, float *output, uint8_t *mask) {
   const int64_t n = input.getNumElements();
-  if (output != input.data)
-    std::copy_n(input.data, n, output);
+  if (output != input.getData())
+    std::copy_n(input.getData(), n, output);
   if (mask)
     std::fill_n(mask, n, uint8_t(1));
 }
@@ -243,7 +243,7 @@ llvm::Error forwardFakeQuantize(Module &module, const ObservedTensor &input, flo
   }
   if (isPerChannel(settings.scheme))
     return runChannels(input, output, mask, scales, zeroPoints, settings.axis, bounds);
-  runRow(input.data, output, mask, input.getNumElements(),
+  runRow(input.getData(), output, mask, input.getNumElements(),
          {scales[0], std::get<llvm::ArrayRef<int32_t>>(zeroPoints)[0], bounds.min, bounds.max});
   return llvm::Error::success();
 }

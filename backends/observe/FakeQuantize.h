@@ -39,7 +39,7 @@ bool isFakeQuantize(const Module &module);
 /// A fake-quantizer's forward: observes if observer_enabled (and `mayObserve`), then fake-quantizes if fake_quant_enabled, else passes the
 /// values on with a mask of ones.  Parameters are those of the scale and zero_point buffers; the fused class chooses them anew from its
 /// running minimum and maximum in each forward (4.5) and, if `mayObserve`, stores them.
-/// \param output  f32 in the order of `input`; may be input.data.
+/// \param output  f32 in the order of `input`; may be input.getData().
 /// \param mask    u8 in the order of `input`, or null.
 /// Errors: those of observe and of the functions above; a fused fake-quantizer that has seen nothing.
 llvm::Error forwardFakeQuantize(Module &module, const ObservedTensor &input, float *output, uint8_t *mask, bool mayObserve = true);

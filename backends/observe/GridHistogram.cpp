@@ -105,7 +105,7 @@ llvm::Error constructGrid(Module &observer) {
 }
 
 llvm::Error observeGrid(Module &observer, const ObservedTensor &input) {
-  llvm::ArrayRef<float> values(input.data, static_cast<size_t>(input.getNumElements()));
+  llvm::ArrayRef<float> values(input.getData(), static_cast<size_t>(input.getNumElements()));
   kernels::MinMax range = input.getRange();
   std::vector<float> finite;
   if (!std::isfinite(range.min) || !std::isfinite(range.max)) {

@@ -94,7 +94,7 @@ static llvm::Expected<std::vector<float>> moveCounts(const Module &observer, flo
 llvm::Error observeHistogram(Module &observer, const ObservedTensor &input) {
   if (input.getNumElements() == 0)
     return llvm::Error::success();
-  llvm::ArrayRef<float> values(input.data, static_cast<size_t>(input.getNumElements()));
+  llvm::ArrayRef<float> values(input.getData(), static_cast<size_t>(input.getNumElements()));
   kernels::MinMax range = input.getRange();
   std::vector<float> finite;
   if (range.min == -INFINITY || range.max == INFINITY) {

@@ -46,9 +46,21 @@ int64_t ObservedTensor::getNumElements() const {
   return count;
 }
 
+void ObservedTensor::visit(llvm::function_ref<void(int64_t, llvm::ArrayRef<float>)> look) const {
+  if (!tensor)
+    return look(0, llvm::ArrayRef<float>(data, static_cast<size_t>(getNumElements())));
+  tensor->visitBytes(0, tensor->getSizeBytes(), [&](size_t offset, std::span<const std::byte> bytes) {
+    look(static_cast<int64_t>(offset / sizeof(float)), {reinterpret_cast<const float *>(bytes.data()), bytes.size() / sizeof(float)});
+  });
+}
+
 const kernels::MinMax &ObservedTensor::getRange() const {
-  if (!range)
-    range = kernels::selectHistogram().minMax(data, getNumElements());
+  if (!range) {
+    range.emplace();
+    visit([&](int64_t, llvm::ArrayRef<float> values) {
+      range->merge(kernels::selectHistogram().minMax(values.data(), static_cast<int64_t>(values.size())));
+    });
+  }
   return *range;
 }
 
@@ -73,7 +85,7 @@ void countNonFinite(Module &observer, const ObservedTensor &tensor) {
   if (!tensor.range || tensor.getNumElements() == 0 || (std::isfinite(tensor.range->min) && std::isfinite(tensor.range->max)))
     return;
   NonFiniteCounts counts = getNonFiniteCounts(observer);
-  for (float value : llvm::ArrayRef<float>(tensor.data, static_cast<size_t>(tensor.getNumElements()))) {
+  for (float value : llvm::ArrayRef<float>(tensor.getData(), static_cast<size_t>(tensor.getNumElements()))) {
     counts.numInfinite += std::isinf(value);
     counts.numNaN += std::isnan(value);
   }

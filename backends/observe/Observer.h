@@ -27,17 +27,28 @@ struct QParams {
   std::optional<int64_t> quantMin, quantMax; ///< the observer's effective range, where it has one
 };
 
-/// A dense float32 activation or weight as observers see it; `data` has the product of `sizes` elements, in the storage order
-/// `strides` (elements), which matters only to per-channel observers.
-struct ObservedTensor {
-  const float *data;
-  llvm::ArrayRef<int64_t> sizes;
-  llvm::ArrayRef<int64_t> strides;
+/// A dense float32 activation or weight as observers see it, with the product of `sizes` elements in the storage order `strides`
+/// (elements), which matters only to per-channel observers.  A view: what it was made of lives longer.
+class ObservedTensor {
+public:
+  ObservedTensor(const float *data, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides)
+      : sizes(sizes), strides(strides), data(data) {}
+  /// \param tensor  float32 and dense.
+  explicit ObservedTensor(const Tensor &tensor) : sizes(tensor.getSizes()), strides(tensor.getStrides()), tensor(&tensor) {}
+
+  llvm::ArrayRef<int64_t> sizes, strides;
   /// Smallest and largest value, filled by whoever reads the data first.
-  mutable std::optional<kernels::MinMax> range = std::nullopt;
+  mutable std::optional<kernels::MinMax> range;
 
   int64_t getNumElements() const;
+  const float *getData() const { return tensor ? tensor->getData<float>().data() : data; }
+  /// All elements in ascending pieces, for observers that need no more at a time; see Tensor::computed.
+  void visit(llvm::function_ref<void(int64_t first, llvm::ArrayRef<float> values)> look) const;
   const kernels::MinMax &getRange() const;
+
+private:
+  const float *data = nullptr;
+  const Tensor *tensor = nullptr; ///< instead of `data`
 };
 
 /// Values that no quantization parameters can follow.
@@ -97,8 +108,9 @@ llvm::Error resetMinMaxVals(Module &observer);
 DType getObserverDType(const Module &observer);
 bool isObserverDynamic(const Module &observer);
 
-/// numerics 1.4 / 1.5: the weight tensor quantized with `qparams` (qint8, ...), codes clamped to the observer's range (operators 3.9).
-llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams, unsigned numThreads = 1);
+/// numerics 1.4 / 1.5: the weight tensor quantized with `qparams` (qint8, ...), codes clamped to the observer's range (operators 3.9).  Large
+/// tensors compute their codes when they are read (Tensor::computed).
+llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams);
 Tensor dequantizeTensor(const Tensor &input);
 
 } // namespace qfx

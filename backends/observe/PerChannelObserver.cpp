@@ -40,17 +40,25 @@ ChannelLayout getChannelLayout(const ObservedTensor &input, int64_t axis) {
   return {input.getNumElements() / (channels * inner), channels, inner};
 }
 
-static void reduceDense(const float *data, const ChannelLayout &layout, ChannelMinMax &result) {
+static void merge(ChannelMinMax &result, size_t channel, const kernels::MinMax &found) {
+  kernels::MinMax channelRange{result.mins[channel], result.maxs[channel]};
+  channelRange.merge(found);
+  result.mins[channel] = channelRange.min;
+  result.maxs[channel] = channelRange.max;
+}
+
+static void reduceDense(const ObservedTensor &input, const ChannelLayout &layout, ChannelMinMax &result) {
   const kernels::HistogramKernels &kernels = kernels::selectHistogram();
-  const int64_t channels = layout.channels, inner = layout.inner;
-  if (inner == 1)
-    return kernels.minMaxChannels(data, layout.outer, channels, channels, result.mins.data(), result.maxs.data());
-  for (int64_t block = 0; block < layout.outer * channels; ++block) {
-    kernels::MinMax row = kernels.minMax(data + block * inner, inner);
-    size_t c = static_cast<size_t>(block % channels);
-    result.mins[c] = std::isnan(row.min) || row.min < result.mins[c] ? row.min : result.mins[c];
-    result.maxs[c] = std::isnan(row.max) || row.max > result.maxs[c] ? row.max : result.maxs[c];
-  }
+  if (layout.inner == 1)
+    return kernels.minMaxChannels(input.getData(), layout.outer, layout.channels, layout.channels, result.mins.data(), result.maxs.data());
+  input.visit([&](int64_t first, llvm::ArrayRef<float> values) {
+    const auto count = static_cast<int64_t>(values.size());
+    for (int64_t i = 0; i < count;) {
+      int64_t row = (first + i) / layout.inner, stop = std::min((row + 1) * layout.inner - first, count);
+      merge(result, static_cast<size_t>(row % layout.channels), kernels.minMax(values.data() + i, stop - i));
+      i = stop;
+    }
+  });
 }
 
 llvm::Expected<ChannelMinMax> findChannelMinMax(const Module &observer, const ObservedTensor &input, int64_t axis) {
@@ -63,12 +71,10 @@ llvm::Expected<ChannelMinMax> findChannelMinMax(const Module &observer, const Ob
   ChannelMinMax result;
   result.mins.assign(static_cast<size_t>(layout.channels), INFINITY);
   result.maxs.assign(static_cast<size_t>(layout.channels), -INFINITY);
-  reduceDense(input.data, layout, result);
+  reduceDense(input, layout, result);
   kernels::MinMax range;
-  for (size_t c = 0; c < result.mins.size(); ++c) {
-    range.min = std::isnan(result.mins[c]) || result.mins[c] < range.min ? result.mins[c] : range.min;
-    range.max = std::isnan(result.maxs[c]) || result.maxs[c] > range.max ? result.maxs[c] : range.max;
-  }
+  for (size_t c = 0; c < result.mins.size(); ++c)
+    range.merge({result.mins[c], result.maxs[c]});
   input.range = range;
   return result;
 }

@@ -1,6 +1,5 @@
 // Float tensors to quantized ones and back (numerics 1.4 - 1.7, operators 3.9).
 #include "backends/observe/Observer.h"
-#include "backends/runtime/ParallelFor.h"
 #include "ir/Diagnostics.h"
 #include "kernels/quantize/Quantize.h"
 
@@ -59,36 +58,44 @@ Tensor packCodes(const Tensor &input, const QParams &qparams, const ChannelView 
       std::move(quantizer));
 }
 
+/// The codes of `values`, which are elements `first`, first + 1, ... of the tensor that `view` describes.
 template <class T>
-Tensor quantizeCodes(const Tensor &input, const QParams &qparams, const ChannelView &view, QuantizerRef quantizer, unsigned numThreads) {
-  std::vector<double> scales(qparams.scales.begin(), qparams.scales.end());
-  std::vector<int32_t> zeroPoints(qparams.zeroPoints.begin(), qparams.zeroPoints.end());
-  return Tensor::build(
+void quantizePiece(llvm::ArrayRef<float> values, T *codes, int64_t first, const QParams &qparams, const ChannelView &view) {
+  const auto count = static_cast<int64_t>(values.size());
+  for (int64_t i = 0; i < count;) {
+    int64_t row = (first + i) / view.inner, stop = std::min((row + 1) * view.inner - first, count);
+    auto channel = static_cast<size_t>(row % view.channels);
+    double scale = qparams.scales[channel];
+    auto zeroPoint = static_cast<int32_t>(qparams.zeroPoints[channel]);
+    kernels::quantizePerChannel<T>(values.data() + i, codes + i, 1, 1, stop - i, &scale, &zeroPoint);
+    i = stop;
+  }
+  const DTypeInfo &info = getDTypeInfo(qparams.dtype);
+  int64_t low = std::max(qparams.quantMin.value_or(info.codeMin), info.codeMin);
+  int64_t high = std::min(qparams.quantMax.value_or(info.codeMax), info.codeMax);
+  if (low > info.codeMin || high < info.codeMax)
+    for (int64_t i = 0; i < count; ++i)
+      codes[i] = static_cast<T>(std::clamp<int64_t>(codes[i], low, high));
+}
+
+template <class T>
+Tensor quantizeCodes(const Tensor &input, const QParams &qparams, const ChannelView &view, QuantizerRef quantizer) {
+  return Tensor::computed(
       qparams.dtype, input.getSizes(),
-      [&](MutableBytes bytes) {
-        T *codes = reinterpret_cast<T *>(bytes.data());
-        const float *values = input.getData<float>().data();
-        // Channels may be cut apart where they lie one after the other.
-        auto pieces = static_cast<int64_t>(view.outer == 1 ? runtime::getNumPieces(numThreads, input.getSizeBytes()) : 1);
-        runtime::parallelFor(numThreads, static_cast<size_t>(pieces), [&](size_t piece) {
-          int64_t begin = view.channels * static_cast<int64_t>(piece) / pieces;
-          int64_t end = view.channels * static_cast<int64_t>(piece + 1) / pieces;
-          kernels::quantizePerChannel<T>(values + begin * view.inner, codes + begin * view.inner, view.outer, end - begin, view.inner,
-                                         scales.data() + begin, zeroPoints.data() + begin);
+      [=](size_t offset, MutableBytes out) {
+        constexpr size_t kRatio = sizeof(float) / sizeof(T);
+        input.visitBytes(offset * kRatio, (offset + out.size()) * kRatio, [&](size_t at, std::span<const std::byte> bytes) {
+          llvm::ArrayRef<float> values(reinterpret_cast<const float *>(bytes.data()), bytes.size() / sizeof(float));
+          quantizePiece(values, reinterpret_cast<T *>(out.data() + (at / kRatio - offset)), static_cast<int64_t>(at / sizeof(float)), qparams,
+                        view);
         });
-        const DTypeInfo &info = getDTypeInfo(qparams.dtype);
-        int64_t low = std::max(qparams.quantMin.value_or(info.codeMin), info.codeMin);
-        int64_t high = std::min(qparams.quantMax.value_or(info.codeMax), info.codeMax);
-        if (low > info.codeMin || high < info.codeMax)
-          for (int64_t i = 0; i < input.getNumElements(); ++i)
-            codes[i] = static_cast<T>(std::clamp<int64_t>(codes[i], low, high));
       },
       std::move(quantizer));
 }
 
 } // namespace
 
-llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams, unsigned numThreads) {
+llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparams) {
   if (input.getDType() != DType::Float32)
     return error(Location(), "quantization takes float32, got {0}", getDTypeInfo(input.getDType()).torchName).code("quantize_dtype");
   if (!isQuantized(qparams.dtype))
@@ -113,11 +120,11 @@ llvm::Expected<Tensor> quantizeTensor(const Tensor &input, const QParams &qparam
     return packCodes(input, qparams, view, std::move(quantizer));
   switch (qparams.dtype) {
   case DType::QInt8:
-    return quantizeCodes<int8_t>(input, qparams, view, std::move(quantizer), numThreads);
+    return quantizeCodes<int8_t>(input, qparams, view, std::move(quantizer));
   case DType::QInt32:
-    return quantizeCodes<int32_t>(input, qparams, view, std::move(quantizer), numThreads);
+    return quantizeCodes<int32_t>(input, qparams, view, std::move(quantizer));
   default:
-    return quantizeCodes<uint8_t>(input, qparams, view, std::move(quantizer), numThreads);
+    return quantizeCodes<uint8_t>(input, qparams, view, std::move(quantizer));
   }
 }
 

@@ -26,7 +26,7 @@ static Tensor toRowMajor(const ObservedTensor &input) {
       int64_t offset = 0;
       for (size_t d = 0; d < index.size(); ++d)
         offset += index[d] * input.strides[d];
-      values[i] = input.data[offset];
+      values[i] = input.getData()[offset];
       for (size_t d = index.size(); d > 0 && ++index[d - 1] == input.sizes[d - 1]; --d)
         index[d - 1] = 0;
     }

@@ -35,14 +35,14 @@ std::optional<QParams> getWeightQParams(const Module &reference, llvm::StringRef
   return qparams;
 }
 
-llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringRef name, unsigned numThreads) {
+llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringRef name) {
   auto qparams = getWeightQParams(reference, name);
   const Tensor *weight = reference.findTensor(name);
   if (!qparams || !weight || weight->getDType() != DType::Float32)
     return error(reference.getLoc(), "'{0}' has no quantized weight: it needs a float32 '{1}' and {1}_* parameters",
                  reference.getClassName(), name)
         .code("reference_weight");
-  return quantizeTensor(*weight, *qparams, numThreads);
+  return quantizeTensor(*weight, *qparams);
 }
 
 } // namespace qfx

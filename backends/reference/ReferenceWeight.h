@@ -17,7 +17,7 @@ std::optional<QParams> getWeightQParams(const Module &reference, llvm::StringRef
 
 /// The float32 `weight` quantized with these parameters, codes clamped to weight_quant_min..max where given; an error if the
 /// module has none or they do not fit the weight.
-llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringRef name = "weight", unsigned numThreads = 1);
+llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringRef name = "weight");
 
 } // namespace qfx
 

@@ -21,7 +21,7 @@ namespace {
 class TensorCount {
 public:
   bool add(const Tensor &tensor) {
-    if (!seen.insert({tensor.getBytes(), tensor.getDType(), tensor.getNumElements()}).second)
+    if (!seen.insert({tensor.getPlace(), tensor.getDType(), tensor.getNumElements()}).second)
       return false;
     elements += tensor.getNumElements();
     bytes += tensor.getSizeBytes();
@@ -31,7 +31,7 @@ public:
   uint64_t bytes = 0;
 
 private:
-  std::set<std::tuple<const void *, DType, int64_t>> seen;
+  std::set<std::tuple<Tensor::Place, DType, int64_t>> seen;
 };
 
 } // namespace

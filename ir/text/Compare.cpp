@@ -70,9 +70,9 @@ private:
     return true;
   }
 
-  using Identity = std::tuple<const void *, DType, std::vector<int64_t>>;
+  using Identity = std::tuple<Tensor::Place, DType, std::vector<int64_t>>;
   static Identity getIdentity(const Tensor &tensor) {
-    return {tensor.getBytes(), tensor.getDType(), {tensor.getSizes().begin(), tensor.getSizes().end()}};
+    return {tensor.getPlace(), tensor.getDType(), {tensor.getSizes().begin(), tensor.getSizes().end()}};
   }
 
   bool compareModules(const std::string &path, const Module &x, const Module &y) {

@@ -123,7 +123,7 @@ private:
     if (!isTiable(tensor, isParameter))
       return {};
     std::vector<int64_t> sizes(tensor.getSizes().begin(), tensor.getSizes().end());
-    auto key = std::make_tuple(static_cast<const void *>(tensor.getBytes()), tensor.getDType(), sizes);
+    auto key = std::make_tuple(tensor.getPlace(), tensor.getDType(), sizes);
     auto [it, isNew] = printedTensors.try_emplace(std::move(key), std::pair(path, tensor.getQuantizer()));
     if (isNew)
       return {};
@@ -249,7 +249,7 @@ private:
   NamedTensors &external;
   llvm::DenseMap<const Module *, std::string> firstPaths;
   llvm::DenseSet<const Module *> tensorOwners;
-  std::map<std::tuple<const void *, DType, std::vector<int64_t>>, std::pair<std::string, QuantizerRef>> printedTensors;
+  std::map<std::tuple<Tensor::Place, DType, std::vector<int64_t>>, std::pair<std::string, QuantizerRef>> printedTensors;
 };
 
 } // namespace

@@ -80,7 +80,9 @@ void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const 
     os << static_cast<char>(header.size() >> (8 * i) & 0xff);
   os << header;
   for (const auto &part : parts)
-    os.write(reinterpret_cast<const char *>(part.second.getBytes()), part.second.getSizeBytes());
+    part.second.visitBytes(0, part.second.getSizeBytes(), [&](size_t, std::span<const std::byte> bytes) {
+      os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    });
 }
 
 llvm::Error writeSafetensorsFile(llvm::StringRef path, const NamedTensors &tensors, const StringPairs &metadata) {

@@ -10,6 +10,18 @@ namespace qfx::kernels {
 
 struct MinMax {
   float min = __builtin_inff(), max = -__builtin_inff();
+
+  /// The range of both parts; a NaN on either side stays.
+  void merge(MinMax other) {
+    min = other.min != other.min || other.min < min ? other.min : min;
+    max = other.max != other.max || other.max > max ? other.max : max;
+  }
+};
+
+/// Bins of a histogram that a grid of quantization levels is laid over; positions count from bin `start`'s left edge.
+struct LevelGrid {
+  float binWidth, levelWidth, halfLevel, lastLevel; // widths > 0, halfLevel = levelWidth / 2, lastLevel = levels - 1
+  int32_t start;
 };
 
 /// Rows of one instruction set; results do not depend on it.
@@ -32,6 +44,11 @@ struct HistogramKernels {
   /// values elsewhere and NaN go to the extra bin.
   void (*countGrid)(const float *src, int64_t n, float inverseWidth, int32_t first, int32_t numBins, uint32_t *counts,
                     int64_t stride);
+
+  /// norm[i] = density[i] times the integral over bin i of the squared distance to the nearest level (numerics.md 3.8
+  /// `qerr`, in its order of float32 operations; levels as torch.div with rounding_mode='floor' gives them).
+  /// \param bins  < 2^22, as must be every |position| / levelWidth, so that quotients are exact integers
+  void (*errorNorms)(const LevelGrid &grid, const float *density, float *norm, int32_t bins);
 };
 
 /// \returns the rows for `isa`; ask once and keep the reference.

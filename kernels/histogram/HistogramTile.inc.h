@@ -147,8 +147,62 @@ void countGrid(const float *src, int64_t n, float inverseWidth, int32_t first, i
   });
 }
 
+/// torch.div(a, b, rounding_mode='floor') for b > 0 and |a / b| < 2^22: the remainder is exact, as fmod's is.
+template <class Ops> typename Ops::F floorDivide(typename Ops::F a, typename Ops::F b) {
+  using F = typename Ops::F;
+  const F zero = Ops::set(0), one = Ops::set(1);
+  F size = Ops::abs(a);
+  // The rounded quotient may reach the next integer, never fall below one.
+  F rest = Ops::fma(zero - Ops::trunc(Ops::div(size, b)), b, size);
+  rest = Ops::select(Ops::less(rest, zero), rest + b, rest);
+  F mod = Ops::select(Ops::less(a, zero), zero - rest, rest);
+  F quotient = Ops::div(a - mod, b);
+  quotient = Ops::select(Ops::less(mod, zero), quotient - one, quotient);
+  F floored = Ops::floor(quotient);
+  return Ops::select(Ops::less(Ops::set(0.5f), quotient - floored), floored + one, floored);
+}
+
+template <class Ops> void errorNorms(const LevelGrid &grid, const float *density, float *norm, int32_t bins) {
+  using F = typename Ops::F;
+  constexpr int N = Ops::N;
+  const F zero = Ops::set(0), one = Ops::set(1), half = Ops::set(0.5f), three = Ops::set(3);
+  const F binWidth = Ops::set(grid.binWidth), levelWidth = Ops::set(grid.levelWidth), last = Ops::set(grid.lastLevel);
+  const F halfLevel = Ops::set(grid.halfLevel), minusHalf = zero - halfLevel;
+  auto cube = [](F x) { return x * x * x; };
+  auto integral = [&](F begin, F end) { return Ops::div(cube(end) - cube(begin), three); }; // of x^2
+  auto levelOf = [&](F position) {
+    F level = floorDivide<Ops>(position, levelWidth);
+    level = Ops::select(Ops::less(level, zero), zero, level);
+    return Ops::select(Ops::less(last, level), last, level);
+  };
+  const F inner = integral(minusHalf, halfLevel);
+  auto normOf = [&](F bin, F count) {
+    F begin = bin * binWidth, end = begin + binWidth;
+    F beginLevel = levelOf(begin), endLevel = levelOf(end);
+    F beginCenter = (beginLevel + half) * levelWidth, endCenter = endLevel * levelWidth + halfLevel;
+    F first = count * integral(begin - beginCenter, halfLevel);
+    F middle = (endLevel - beginLevel - one) * (count * inner);
+    return (first + middle) + count * integral(minusHalf, end - endCenter);
+  };
+  float lanes[N];
+  for (int j = 0; j < N; ++j)
+    lanes[j] = static_cast<float>(j);
+  const F lane = Ops::load(lanes);
+  for (int32_t i = 0; i < bins; i += N) {
+    F bin = Ops::set(static_cast<float>(i - grid.start)) + lane;
+    if (i + N <= bins) {
+      Ops::store(norm + i, normOf(bin, Ops::load(density + i)));
+    } else {
+      float buffer[N] = {};
+      copyFew(buffer, density + i, bins - i);
+      Ops::store(buffer, normOf(bin, Ops::load(buffer)));
+      copyFew(norm + i, buffer, bins - i);
+    }
+  }
+}
+
 template <class Ops> constexpr HistogramKernels makeHistogramKernels() {
-  return {&minMaxRow<Ops>, &minMaxChannels<Ops>, &countBins<Ops>, &countGrid<Ops>};
+  return {&minMaxRow<Ops>, &minMaxChannels<Ops>, &countBins<Ops>, &countGrid<Ops>, &errorNorms<Ops>};
 }
 
 } // namespace

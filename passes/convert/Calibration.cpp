@@ -32,7 +32,7 @@ llvm::Error runWeightObservers(ConvertState &state) {
     const Tensor *tensor = source && source->is(Opcode::GetAttr) ? state.model.getRoot().findTensorAt(source->getTargetText()) : nullptr;
     if (!tensor || tensor->getDType() != DType::Float32)
       continue; // computed from inputs: calibration has fed it
-    if (llvm::Error err = observe(*observer, {tensor->getData<float>().data(), tensor->getSizes(), tensor->getStrides()}))
+    if (llvm::Error err = observe(*observer, ObservedTensor(*tensor)))
       return err;
   }
   return llvm::Error::success();

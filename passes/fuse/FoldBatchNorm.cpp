@@ -1,11 +1,12 @@
 // The arithmetic of batch norm folding.
 #include "passes/fuse/FoldBatchNorm.h"
 
-#include "backends/runtime/ParallelFor.h"
 #include "ir/Diagnostics.h"
 #include "ir/OpKind.h"
 #include "ir/Ops.h"
+#include "kernels/elementwise/Binary.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace qfx {
@@ -90,23 +91,23 @@ static ChannelMap makeChannelMap(const Module &root, const Tensor &weight) {
   return map;
 }
 
-static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::ArrayRef<double> scale, DType compute, unsigned numThreads) {
+static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::ArrayRef<double> scale, DType compute) {
   if (weight.getDType() == DType::Float32 && compute == DType::Float32) {
-    const float *src = weight.getData<float>().data();
-    return Tensor::build(DType::Float32, weight.getSizes(), [&](MutableBytes bytes) {
-      float *dst = reinterpret_cast<float *>(bytes.data());
+    std::vector<float> factors(scale.begin(), scale.end());
+    return Tensor::computed(DType::Float32, weight.getSizes(), [weight, map, factors](size_t offset, MutableBytes out) {
+      static const kernels::BinaryFn multiply = kernels::selectBinary(kernels::BinaryKind::Mul);
+      const float *src = weight.getData<float>().data();
+      float *dst = reinterpret_cast<float *>(out.data());
       // Without transposition a whole row belongs to one channel.
       int64_t columns = map.isTransposed ? map.columns : 1, run = map.columns * map.inner / columns;
-      auto pieces = static_cast<int64_t>(runtime::getNumPieces(numThreads, bytes.size()));
-      runtime::parallelFor(numThreads, static_cast<size_t>(pieces), [&](size_t piece) {
-        int64_t line = map.rows * static_cast<int64_t>(piece) / pieces * columns;
-        int64_t end = map.rows * static_cast<int64_t>(piece + 1) / pieces * columns;
-        for (; line < end; ++line) {
-          float factor = static_cast<float>(scale[static_cast<size_t>(map.getChannel(line / columns, line % columns))]);
-          for (int64_t i = line * run; i < (line + 1) * run; ++i)
-            dst[i] = src[i] * factor;
-        }
-      });
+      auto first = static_cast<int64_t>(offset / sizeof(float)), end = first + static_cast<int64_t>(out.size() / sizeof(float));
+      while (first < end) {
+        int64_t line = first / run, count = std::min((line + 1) * run, end) - first;
+        const float *factor = &factors[static_cast<size_t>(map.getChannel(line / columns, line % columns))];
+        multiply(src + first, 1, factor, 0, dst, count, {});
+        first += count;
+        dst += count;
+      }
     });
   }
   std::vector<double> values = readVector(weight);
@@ -118,7 +119,7 @@ static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::Arr
   return buildVector(weight.getDType(), weight.getSizes(), values);
 }
 
-llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc, unsigned numThreads) {
+llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc) {
   const Tensor *weight = root.findTensor("weight"), *bias = root.findTensor("bias");
   const Tensor *mean = batchNorm.findTensor("running_mean"), *var = batchNorm.findTensor("running_var");
   const Tensor *gamma = batchNorm.findTensor("weight"), *beta = batchNorm.findTensor("bias");
@@ -187,7 +188,7 @@ llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchN
   }
 
   ModuleRef result = root.shallowCopy();
-  result->setParameter("weight", scaleWeight(*weight, map, scale, promote(weight->getDType(), scaleDType), numThreads));
+  result->setParameter("weight", scaleWeight(*weight, map, scale, promote(weight->getDType(), scaleDType)));
   result->setParameter("bias", buildVector(biasDType, {channels}, folded));
   result->setAttribute("bias", true);
   return result;

@@ -18,9 +18,8 @@ namespace qfx {
 /// do not fit or a dtype that is not a float (`fold_shape`), var + eps not positive (`fold_variance`).  A Linear also
 /// takes a batch norm of one feature. Source: Jacob et al. 2018 (arXiv 1712.05877) 3.2; order of operations:
 /// torch/nn/utils/fusion.py.
-///
-/// \param numThreads large weights are scaled in so many pieces at once
-llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc, unsigned numThreads = 1);
+/// Large weights are scaled when they are read (Tensor::computed).
+llvm::Expected<ModuleRef> foldBatchNorm(const Module &root, const Module &batchNorm, const Location &loc);
 
 } // namespace qfx
 

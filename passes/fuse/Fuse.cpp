@@ -139,7 +139,7 @@ private:
     bool isShared = sharedRoots.contains(getRootModule(index));
     Fused &fused = fusedModules[makeKey(index)];
     if (!fused.module) {
-      auto module = runFuser(match, members[index], options.isQat, context.numThreads);
+      auto module = runFuser(match, members[index], options.isQat);
       if (!module)
         return module.takeError();
       fused.module = std::move(*module);

@@ -99,8 +99,8 @@ namespace {
 /// The work on one match.
 class FuserRun {
 public:
-  FuserRun(const Match &match, const std::vector<FusionMember> &members, bool isQat, unsigned numThreads)
-      : match(match), members(members), isQat(isQat), numThreads(numThreads) {}
+  FuserRun(const Match &match, const std::vector<FusionMember> &members, bool isQat)
+      : match(match), members(members), isQat(isQat) {}
 
   llvm::Expected<ModuleRef> runNamed(const Recipe &recipe) {
     ModuleRef root = getModule(recipe.root);
@@ -214,7 +214,7 @@ private:
     if (root.isTraining() || batchNorm.isTraining())
       return error(getLoc(), "'{0}' is in training mode: a batch norm folds in eval mode only", match.root->getName())
           .code("fuse_mode");
-    return foldBatchNorm(root, batchNorm, getLoc(), numThreads);
+    return foldBatchNorm(root, batchNorm, getLoc());
   }
 
   llvm::Error checkQatBatchNorm(const Module &root, const Module &batchNorm) const {
@@ -295,13 +295,12 @@ private:
   const Match &match;
   const std::vector<FusionMember> &members;
   bool isQat;
-  unsigned numThreads;
 };
 } // namespace
 
-llvm::Expected<ModuleRef> runFuser(const Match &match, const std::vector<FusionMember> &members, bool isQat, unsigned numThreads) {
+llvm::Expected<ModuleRef> runFuser(const Match &match, const std::vector<FusionMember> &members, bool isQat) {
   const FuserMethod &fuser = *match.entry->fuserMethod;
-  FuserRun run(match, members, isQat, numThreads);
+  FuserRun run(match, members, isQat);
   if (fuser.kind == FuserMethod::Kind::Object)
     return run.runObject(fuser);
   return run.runNamed(getRecipe(fuser.kind));

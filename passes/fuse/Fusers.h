@@ -23,8 +23,8 @@ llvm::Expected<std::vector<FusionMember>> collectMembers(const Match &match, con
 /// followers into the fused class.  The model is not changed; the root module is copied where its tensors change.
 /// Errors: members in different modes or a fold in training mode (`fuse_mode`), a QAT form that does not exist
 /// (`fuse_qat`), batch norm requirements of QAT (`fuse_qat_bn`), children the fused class does not take (`fuse_class`),
-/// and those of foldBatchNorm, whose `numThreads` this is.
-llvm::Expected<ModuleRef> runFuser(const Match &match, const std::vector<FusionMember> &members, bool isQat, unsigned numThreads = 1);
+/// and those of foldBatchNorm.
+llvm::Expected<ModuleRef> runFuser(const Match &match, const std::vector<FusionMember> &members, bool isQat);
 
 } // namespace qfx
 

@@ -57,7 +57,7 @@ static llvm::Expected<Tensor> evaluateQuantize(const LowerState &state, const No
     qparams.scales.push_back(static_cast<float>(scale->getElementAsDouble(i)));
     qparams.zeroPoints.push_back(static_cast<int64_t>(zeroPoint->getElementAsDouble(i)));
   }
-  return quantizeTensor(*input, qparams, state.context.numThreads);
+  return quantizeTensor(*input, qparams);
 }
 
 /// Evaluates `to(w, torch.float16)` of a constant; values beyond the range saturate, as linear_prepack_fp16 has it.

@@ -31,13 +31,13 @@ static llvm::Expected<Tensor> quantizeByQConfig(const LowerState &state, const N
 }
 
 /// Replaces each weight of `module` by its quantized form, as the reference module's parameters say.
-static llvm::Error quantizeWeights(Module &module, const Module &reference, unsigned numThreads) {
+static llvm::Error quantizeWeights(Module &module, const Module &reference) {
   Module::Named<Tensor> parameters = module.getParameters();
   for (const auto &[name, weight] : parameters) {
     if (!startsWith(name, "weight"))
       continue;
     if (getWeightQParams(reference, name)) {
-      auto quantized = getQuantizedWeight(reference, name, numThreads);
+      auto quantized = getQuantizedWeight(reference, name);
       if (!quantized)
         return quantized.takeError();
       module.setParameter(name, std::move(*quantized));
@@ -62,7 +62,7 @@ llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const Tar
         if (const Argument *value = child == root || root->findAttribute(slot.name) ? nullptr : child->findAttribute(slot.name))
           module->setAttribute(slot.name, *value);
   if (root->findAttribute("weight_dtype")) {
-    if (llvm::Error err = quantizeWeights(*module, *root, state.context.numThreads))
+    if (llvm::Error err = quantizeWeights(*module, *root))
       return err;
   } else if (root->isA(prelu)) {
     auto weight = quantizeByQConfig(state, call, root->getTensor("weight"));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed of qfx and of torch.ao.quantization in one run, as ratios: int8 and float networks, and the passes without calibration.
+"""Speed of qfx and of torch.ao.quantization in one run, as ratios: int8 and float networks (the passes: compare_passes.py).
 
 usage: compare_torch.py --qfx-opt=PATH --qfx-run=PATH [--threads=1] [--rounds=3] [NETWORK ...]
 Needs torch with torchvision's definitions. Each round times qfx and PyTorch one after the other at batch 1; a figure is the least over
@@ -7,7 +7,6 @@ all rounds, a ratio is qfx / PyTorch (below 1: qfx is faster). Ratios survive a 
 """
 import argparse
 import copy
-import json
 import os
 import re
 import subprocess
@@ -36,11 +35,7 @@ class Qfx:
         self.opt, self.run, self.threads = opt, run, threads
 
     def quantize(self, model, calibration, output):
-        """Milliseconds of all passes but calibration."""
-        done = subprocess.run([self.opt, model, "--quantize=static", "--backend=x86", "--calibrate=" + calibration, "--timing=json", "-q",
-                               "-o", output], check=True, capture_output=True, text=True)
-        timing = json.loads(done.stderr.strip().splitlines()[-1])
-        return sum(p["time_ns"] + p["verify_ns"] for p in timing["passes"] if p["pass"] != "calibrate") / 1e6
+        subprocess.run([self.opt, model, "--quantize=static", "--backend=x86", "--calibrate=" + calibration, "-q", "-o", output], check=True)
 
     def time(self, model):
         """(least milliseconds of one run, instruction set, peak memory in MB, weights + arena in MB)."""
@@ -65,17 +60,13 @@ def compare(name, qfx, rounds, folder):
     calibration = calibration[:2]
     path, int8 = os.path.join(folder, name + ".qfx"), os.path.join(folder, name + ".int8.qfx")
     qfx_export.export(model, (calibration[0],), path, calibration=[(batch,) for batch in calibration])
-    passes = qfx.quantize(path, os.path.join(folder, name + ".calib.safetensors"), int8)
+    qfx.quantize(path, os.path.join(folder, name + ".calib.safetensors"), int8)
 
-    started = time.perf_counter()
     prepared = prepare_fx(copy.deepcopy(model), get_default_qconfig_mapping("x86"), (calibration[0],))
-    torch_passes = time.perf_counter() - started
     with torch.no_grad():
         for batch in calibration:
             prepared(batch)
-    started = time.perf_counter()
     converted = convert_fx(prepared)
-    torch_passes = (torch_passes + time.perf_counter() - started) * 1e3
 
     image = calibration[0][:1]
     least = {"qfx int8": [], "qfx float": [], "torch int8": [], "torch float": []}
@@ -88,9 +79,9 @@ def compare(name, qfx, rounds, folder):
             least["torch float"].append(time_call(lambda: model(image)))
     best = {key: min(values) for key, values in least.items()}
     print("%-14s isa %s  int8 %.2f ms, torch %.2f ms, ratio %.2f   float %.2f ms, torch %.2f ms, ratio %.2f   int8 is %.2fx our float   "
-          "passes %.0f ms, torch %.0f ms, %.0fx faster   peak memory %.1f MB, weights + arena %.1f MB" % (
+          "peak memory %.1f MB, weights + arena %.1f MB" % (
               name, isa, best["qfx int8"], best["torch int8"], best["qfx int8"] / best["torch int8"], best["qfx float"], best["torch float"],
-              best["qfx float"] / best["torch float"], best["qfx float"] / best["qfx int8"], passes, torch_passes, torch_passes / passes, peak, planned),
+              best["qfx float"] / best["torch float"], best["qfx float"] / best["qfx int8"], peak, planned),
           flush=True)
 
 

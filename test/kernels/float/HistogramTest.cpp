@@ -4,6 +4,7 @@
 #include "Catch.h"
 #include "kernels/float/FloatTest.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace qfx::kernels;
@@ -125,5 +126,47 @@ TEST_CASE("counts in cells of a power of two", "[float][histogram]") {
       }
     INFO(getIsaName(isa));
     CHECK(ok);
+  }
+}
+
+/// numerics.md 3.8 `qerr` of one bin as it is written, with the C library's remainder.
+static float normOfBin(const LevelGrid &grid, int bin, float density) {
+  auto divideFloor = [](float a, float b) {
+    float mod = std::fmod(a, b), quotient = (a - mod) / b;
+    if (mod < 0)
+      quotient -= 1;
+    float floored = std::floor(quotient);
+    return quotient - floored > 0.5f ? floored + 1 : floored;
+  };
+  auto levelOf = [&](float position) { return std::min(std::max(divideFloor(position, grid.levelWidth), 0.0f), grid.lastLevel); };
+  auto integral = [](float begin, float end) { return (end * end * end - begin * begin * begin) / 3; };
+  float begin = static_cast<float>(bin - grid.start) * grid.binWidth, end = begin + grid.binWidth;
+  float beginLevel = levelOf(begin), endLevel = levelOf(end);
+  float first = density * integral(begin - (beginLevel + 0.5f) * grid.levelWidth, grid.halfLevel);
+  float middle = (endLevel - beginLevel - 1) * (density * integral(-grid.halfLevel, grid.halfLevel));
+  float last = density * integral(-grid.halfLevel, end - (endLevel * grid.levelWidth + grid.halfLevel));
+  return (first + middle) + last;
+}
+
+TEST_CASE("error norms are those of the written formula, whatever the remainder", "[float][histogram]") {
+  for (Isa isa : allIsas()) {
+    INFO(getIsaName(isa));
+    const HistogramKernels &kernels = selectHistogram(isa);
+    Random random(7);
+    int numWrong = 0;
+    for (int bins = 1; bins <= 130; ++bins)
+      for (float levels : {2.0f, 16.0f, 128.0f, 256.0f}) {
+        const int start = bins / 3, width = bins - start;
+        float binWidth = random.floats(1, 0.001f, 2.0f)[0];
+        if (bins % 4 == 0)
+          binWidth = 0.25f; // positions that are multiples of a level
+        float levelWidth = static_cast<float>(static_cast<double>(binWidth) * width / levels);
+        LevelGrid grid{binWidth, levelWidth, levelWidth / 2, levels - 1, start};
+        std::vector<float> density = random.floats(bins, 0, 100), norm(bins, NAN);
+        kernels.errorNorms(grid, density.data(), norm.data(), bins);
+        for (int i = 0; i < bins; ++i)
+          numWrong += !same(norm[i], normOfBin(grid, i, density[i]));
+      }
+    CHECK(numWrong == 0);
   }
 }

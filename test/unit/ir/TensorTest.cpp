@@ -4,8 +4,12 @@
 #include "ir/Diagnostics.h"
 #include "ir/Tensor.h"
 
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <thread>
+#include <vector>
 
 using namespace qfx;
 
@@ -25,6 +29,61 @@ TEST_CASE("tensors are built once, shared and viewed") {
   Tensor empty = Tensor::build(DType::Float32, {0, 4}, [](MutableBytes bytes) { CHECK(bytes.empty()); });
   CHECK(empty.getNumElements() == 0);
   CHECK(empty);
+}
+
+TEST_CASE("a computed tensor gives its bytes to readers piece by piece and keeps them once somebody asks for all") {
+  const int64_t count = 100'000; // 400 KB: small tensors are computed at once
+  int64_t numComputed = 0;
+  auto alive = std::make_shared<int>();
+  std::weak_ptr<int> source = alive;
+  Tensor t = Tensor::computed(DType::Int32, {count}, [&numComputed, alive](size_t offset, MutableBytes out) {
+    numComputed += static_cast<int64_t>(out.size() / sizeof(int32_t));
+    for (size_t i = 0; i < out.size() / sizeof(int32_t); ++i) {
+      auto value = static_cast<int32_t>(offset / sizeof(int32_t) + i);
+      std::memcpy(out.data() + i * sizeof value, &value, sizeof value);
+    }
+  });
+  alive.reset();
+  CHECK(numComputed == 0);
+
+  // Of two thirds in the middle, every element comes once and in order.
+  auto checkVisit = [](const Tensor &tensor, int64_t begin, int64_t end) {
+    int64_t next = begin;
+    bool isRight = true;
+    tensor.visitBytes(static_cast<size_t>(begin) * sizeof(int32_t), static_cast<size_t>(end) * sizeof(int32_t),
+                      [&](size_t offset, std::span<const std::byte> bytes) {
+                        isRight &= offset == static_cast<size_t>(next) * sizeof(int32_t) && !bytes.empty();
+                        const auto *values = reinterpret_cast<const int32_t *>(bytes.data());
+                        for (size_t i = 0; i < bytes.size() / sizeof(int32_t); ++i)
+                          isRight &= values[i] == next++;
+                      });
+    CHECK(isRight);
+    CHECK(next == end);
+  };
+  checkVisit(t, 11, count / 3 * 2);
+  CHECK(numComputed == count / 3 * 2 - 11);
+  checkVisit(t.reshaped({count / 2, 2}), 0, count);
+  checkVisit(t, 5, 5);
+  CHECK(!source.expired());
+
+  numComputed = 0;
+  std::vector<std::thread> readers;
+  std::atomic<int64_t> sum = 0;
+  for (int i = 0; i < 3; ++i)
+    readers.emplace_back([&] { sum += t.getData<int32_t>().back(); });
+  for (std::thread &reader : readers)
+    reader.join();
+  CHECK(sum == 3 * (count - 1));
+  CHECK(numComputed == count); // once for all of them
+  CHECK(source.expired());
+  CHECK(t.getBytes() == t.reshaped({2, count / 2}).getBytes());
+  checkVisit(t, 0, count);
+  CHECK(numComputed == count);
+
+  Tensor small = Tensor::computed(DType::Int32, {3}, [&](size_t, MutableBytes) { ++numComputed; });
+  CHECK(numComputed == count + 1);
+  CHECK(small.getPlace() == small.reshaped({1, 3}).getPlace());
+  CHECK(small.getPlace() != t.getPlace());
 }
 
 TEST_CASE("codes of packed dtypes stand low bits first") {

@@ -66,7 +66,7 @@ static Argument::DictEntries toKeywords(const json &args) {
 
 static void observeBatch(Module &observer, const json &batch) {
   Tensor tensor = toTensor(batch);
-  llvm::cantFail(observe(observer, {tensor.getData<float>().data(), tensor.getSizes(), tensor.getStrides()}));
+  llvm::cantFail(observe(observer, ObservedTensor(tensor)));
 }
 
 static void checkQParams(const Module &observer, const json &row, const char *scale = "scale", const char *zeroPoint = "zero_point") {
