@@ -55,7 +55,8 @@ void printQfx(llvm::raw_ostream &os, const GraphModule &model, const PrintOption
 
 /// Writes `path` and, if the model has tensors, `<stem>.safetensors` beside it; both appear or none as far as the file system
 /// allows.  "-" writes the text to stdout with all weights inline.  Error: `file_write`.
-llvm::Error saveModel(const GraphModule &model, llvm::StringRef path);
+/// \param numThreads  as of writeSafetensors.
+llvm::Error saveModel(const GraphModule &model, llvm::StringRef path, unsigned numThreads = 1);
 
 /// Are two models the same: module tree with attributes, tensors, flags and sharing; graph with names, targets, arguments,
 /// scopes, types and meta?  The order of users and source locations do not count, and any NaN equals any NaN.

@@ -21,7 +21,7 @@ static bool hasData(const Module &root) {
   return found;
 }
 
-llvm::Error saveModel(const GraphModule &model, llvm::StringRef path) {
+llvm::Error saveModel(const GraphModule &model, llvm::StringRef path, unsigned numThreads) {
   if (path == "-") {
     printQfx(llvm::outs(), model);
     llvm::outs().flush();
@@ -46,7 +46,7 @@ llvm::Error saveModel(const GraphModule &model, llvm::StringRef path) {
   stream.flush();
 
   auto writeText = [&](llvm::raw_ostream &os) { os << text; };
-  auto writeWeights = [&](llvm::raw_ostream &os) { writeSafetensors(os, external); };
+  auto writeWeights = [&](llvm::raw_ostream &os) { writeSafetensors(os, external, {}, numThreads); };
   std::vector<FileToWrite> files;
   if (!external.empty()) // first: a text never stands without its weights
     files.push_back({weightsPath, writeWeights});

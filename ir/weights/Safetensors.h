@@ -53,7 +53,8 @@ private:
 
 /// Writes tensors (dense; quantized ones as above) and metadata: header padded to 64 bytes, metadata ordered by key, data by element
 /// size then key, as the safetensors library orders it, so every tensor is aligned.  Keys must be unique.
-void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const StringPairs &metadata = {});
+/// \param numThreads  computed tensors are computed by so many threads; the bytes written do not depend on it.
+void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const StringPairs &metadata = {}, unsigned numThreads = 1);
 /// The same into a file that appears whole or not at all.
 llvm::Error writeSafetensorsFile(llvm::StringRef path, const NamedTensors &tensors, const StringPairs &metadata = {});
 

@@ -9,6 +9,10 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 namespace qfx {
 
@@ -37,7 +41,55 @@ static void splitQuantized(const std::string &key, const Tensor &tensor, NamedTe
     parts.emplace_back(key + ":zero_points", Tensor::of(DType::Int64, {count}, quantizer.getZeroPoints()));
 }
 
-void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const StringPairs &metadata) {
+/// Bytes [begin, end) of a tensor, few enough to be computed in a cache.
+namespace {
+struct Block {
+  const Tensor *tensor;
+  size_t begin, end;
+};
+} // namespace
+
+/// Writes the tensors one after the other.  Of several threads each computes a block, then waits for its turn to write it.
+static void writeData(llvm::raw_ostream &os, const NamedTensors &tensors, unsigned numThreads) {
+  os.flush(); // from here on whole blocks go out, past the stream's small buffer
+  if (numThreads <= 1) {
+    for (const auto &entry : tensors)
+      entry.second.visitBytes(0, entry.second.getSizeBytes(), [&](size_t, std::span<const std::byte> bytes) {
+        os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+      });
+    return;
+  }
+  constexpr size_t kBlockBytes = size_t(256) << 10;
+  std::vector<Block> blocks;
+  for (const auto &entry : tensors)
+    for (size_t begin = 0, size = entry.second.getSizeBytes(); begin < size; begin += kBlockBytes)
+      blocks.push_back({&entry.second, begin, std::min(begin + kBlockBytes, size)});
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::condition_variable turn;
+  size_t numWritten = 0;
+  auto work = [&] {
+    std::vector<std::byte> data;
+    for (size_t i; (i = next++) < blocks.size();) {
+      data.clear();
+      blocks[i].tensor->visitBytes(blocks[i].begin, blocks[i].end,
+                                   [&](size_t, std::span<const std::byte> bytes) { data.insert(data.end(), bytes.begin(), bytes.end()); });
+      std::unique_lock lock(mutex);
+      turn.wait(lock, [&] { return numWritten == i; });
+      os.write(reinterpret_cast<const char *>(data.data()), data.size());
+      ++numWritten;
+      turn.notify_all();
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < std::min<size_t>(numThreads, blocks.size()); ++i)
+    helpers.emplace_back(work);
+  work();
+  for (std::thread &helper : helpers)
+    helper.join();
+}
+
+void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const StringPairs &metadata, unsigned numThreads) {
   NamedTensors parts;
   StringPairs facts = metadata;
   for (const auto &[key, tensor] : tensors) {
@@ -79,10 +131,7 @@ void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const 
   for (int i = 0; i < 8; ++i)
     os << static_cast<char>(header.size() >> (8 * i) & 0xff);
   os << header;
-  for (const auto &part : parts)
-    part.second.visitBytes(0, part.second.getSizeBytes(), [&](size_t, std::span<const std::byte> bytes) {
-      os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    });
+  writeData(os, parts, numThreads);
 }
 
 llvm::Error writeSafetensorsFile(llvm::StringRef path, const NamedTensors &tensors, const StringPairs &metadata) {

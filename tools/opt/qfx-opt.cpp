@@ -110,7 +110,7 @@ static llvm::Error writeResult(const OptFlags &flags, const GraphModule &outer) 
   assert(form && "checked with the command line");
   bool toStdout = flags.output == "-";
   if (*form == EmitForm::Qfx && !toStdout)
-    return saveModel(model, flags.output);
+    return saveModel(model, flags.output, flags.threads);
   if (*form == EmitForm::Qfx) {
     PrintOptions options;
     bool isForReading = llvm::sys::Process::StandardOutIsDisplayed() && !flags.printWeights;
