@@ -49,36 +49,37 @@ struct Block {
 };
 } // namespace
 
-/// Writes the tensors one after the other.  Of several threads each computes a block, then waits for its turn to write it.
+/// Writes the tensors one after the other.  Each thread computes a block, then waits for its turn to write it.
 static void writeData(llvm::raw_ostream &os, const NamedTensors &tensors, unsigned numThreads) {
-  os.flush(); // from here on whole blocks go out, past the stream's small buffer
-  if (numThreads <= 1) {
-    for (const auto &entry : tensors)
-      entry.second.visitBytes(0, entry.second.getSizeBytes(), [&](size_t, std::span<const std::byte> bytes) {
-        os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-      });
-    return;
-  }
-  constexpr size_t kBlockBytes = size_t(256) << 10;
+  constexpr size_t kBlockBytes = size_t(1) << 20; // file systems take large pieces faster
   std::vector<Block> blocks;
   for (const auto &entry : tensors)
     for (size_t begin = 0, size = entry.second.getSizeBytes(); begin < size; begin += kBlockBytes)
       blocks.push_back({&entry.second, begin, std::min(begin + kBlockBytes, size)});
+  os.flush(); // from here on whole blocks go out, past the stream's small buffer
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::condition_variable turn;
   size_t numWritten = 0;
   auto work = [&] {
-    std::vector<std::byte> data;
+    std::vector<std::byte> gathered;
     for (size_t i; (i = next++) < blocks.size();) {
-      data.clear();
-      blocks[i].tensor->visitBytes(blocks[i].begin, blocks[i].end,
-                                   [&](size_t, std::span<const std::byte> bytes) { data.insert(data.end(), bytes.begin(), bytes.end()); });
-      std::unique_lock lock(mutex);
-      turn.wait(lock, [&] { return numWritten == i; });
-      os.write(reinterpret_cast<const char *>(data.data()), data.size());
-      ++numWritten;
-      turn.notify_all();
+      const Block &block = blocks[i];
+      auto writeInTurn = [&](std::span<const std::byte> bytes) {
+        std::unique_lock lock(mutex);
+        turn.wait(lock, [&] { return numWritten == i; });
+        os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+        ++numWritten;
+        turn.notify_all();
+      };
+      gathered.clear();
+      block.tensor->visitBytes(block.begin, block.end, [&](size_t, std::span<const std::byte> bytes) {
+        if (bytes.size() == block.end - block.begin) // it lies in memory as a whole
+          return writeInTurn(bytes);
+        gathered.insert(gathered.end(), bytes.begin(), bytes.end());
+      });
+      if (!gathered.empty())
+        writeInTurn(gathered);
     }
   };
   std::vector<std::thread> helpers;
