@@ -4,9 +4,8 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
-from typing import NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional
 
 import numpy
 from safetensors import safe_open
@@ -17,63 +16,14 @@ import exact
 import replay
 import report
 import texts
+import ties
+from recordings import Tools, read, read_tensors
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PHASES = ("float", "fused", "prepared", "reference", "converted")
 FLOAT_TOLERANCE = 1e-4  # of the largest output
 SCALE_TOLERANCE = 5e-7  # six digits
 STEP_SHARE = 0.99
-
-
-class Quantized(NamedTuple):
-    """A tensor from a safetensors file; scale is None for one that is not quantized."""
-
-    codes: numpy.ndarray
-    scale: Optional[float]
-    zero_point: int
-    dtype: str
-
-
-def read_tensors(path):
-    """{name: Quantized}; per-tensor parameters under `<key>:scales` and `<key>:zero_points` (docs/IR.md)."""
-    with safe_open(path, "numpy") as file:
-        metadata = file.metadata() or {}
-        arrays = {key: file.get_tensor(key) for key in file.keys()}
-    values = {}
-    for key, array in arrays.items():
-        if key.endswith((":scales", ":zero_points")):
-            continue
-        if key in metadata and key + ":scales" in arrays:
-            values[key] = Quantized(array, float(arrays[key + ":scales"].reshape(-1)[0]),
-                                    int(arrays[key + ":zero_points"].reshape(-1)[0]), metadata[key].split()[0])
-        else:
-            values[key] = Quantized(array, None, 0, "")
-    return values
-
-
-class Tools:
-    """qfx-opt and qfx-run as functions; a failure raises with what the tool said."""
-
-    def __init__(self, opt, run):
-        self.paths = {"opt": opt, "run": run}
-
-    def call(self, tool, *arguments):
-        done = subprocess.run([self.paths[tool], *arguments], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError("qfx-%s %s exits with %d: %s" % (
-                tool, " ".join(arguments), done.returncode, done.stderr.strip()[:2000]))
-        return done.stdout
-
-    def opt(self, *arguments):
-        return self.call("opt", *arguments)
-
-    def run(self, *arguments):
-        return self.call("run", *arguments)
-
-
-def read(folder, name):
-    with open(os.path.join(folder, name)) as file:
-        return file.read()
 
 
 def run_roads(folder, tools, own):
@@ -304,16 +254,44 @@ def exact_images(folder):
     return numpy.array([entry is None for entry in entries])
 
 
+def tied_images(folder, tools, images):
+    """Of these images those that leave PyTorch's codes at proven ties only (ties.py), {image: names of the origins}; none where record.py
+    kept no images. Raises when an image leaves them elsewhere: then it is a difference nobody understands."""
+    _, statements = replay.parse_statements(read(folder, "int8.qfx"))
+    targets = replay.get_targets(read(folder, "int8.qfx"))
+    with safe_open(os.path.join(folder, on_grid(folder)), "numpy") as file:
+        keys = sorted(file.keys(), key=lambda k: int(k.split(".")[0]))
+        rows = [(key.partition(".")[2], row[None]) for key in keys for row in file.get_tensor(key)]
+    found = {}
+    for image in images:
+        recorded = os.path.join(folder, "image%d.safetensors" % image)
+        if not os.path.exists(recorded):
+            continue
+        name, row = rows[image]
+        save_file({name: numpy.ascontiguousarray(row)}, os.path.join(folder, "image.safetensors"))
+        tools.run(os.path.join(folder, "int8.qfx"), "--inputs=" + os.path.join(folder, "image.safetensors"),
+                  "--dump-intermediates=" + os.path.join(folder, "dump.safetensors"))
+        ours = {k[2:] if k.startswith("0.") else k: v for k, v in read_tensors(os.path.join(folder, "dump.safetensors")).items()}
+        weights = read_tensors(os.path.join(folder, "int8.safetensors"))  # of layer norms
+        proven, others = ties.explain(statements, targets, {**weights, **read_tensors(recorded)}, ours)
+        if others:
+            raise RuntimeError("image %d: codes of '%s' differ, not at ties" % (image, "', '".join(others[:4])))
+        if proven:
+            found[image] = proven
+    return found
+
+
 class Outputs(NamedTuple):
     """Shares of int8 output values within one output step of PyTorch's, and the relative error of the float outputs."""
 
     stated: float  # PyTorch's statistics
-    exact: float  # the same, images in which PyTorch saturates left out
-    saturated: int  # such images
+    exact: float  # the same, images in which PyTorch saturates and tied ones left out
+    saturated: int  # images in which PyTorch saturates
+    tied: Dict[int, List[str]]  # tied images and where they leave PyTorch's codes
     own: float  # qfx's own calibration
     control: Optional[float]  # PyTorch against itself, calibrated with other float rounding
     float_error: float
-    none_exact: bool  # PyTorch saturates in every image
+    none_exact: bool  # PyTorch saturates in every image, or each is tied
     float_rounding: float  # twice what PyTorch's float model differs from the same model in double
 
 
@@ -333,11 +311,14 @@ def check_outputs(folder, tools, own):
         return float((abs(values - int8) <= step * 1.0001).mean())
 
     error = abs(outputs(folder, tools, "model.qfx") - expected).max() / abs(expected).max()
-    stated, exact = outputs(folder, tools, "int8.qfx", on_grid(folder)), exact_images(folder)
-    within = abs(stated - int8)[exact] <= step * 1.0001
-    return Outputs(share(stated), float(within.mean()) if exact.any() else 1.0, int((~exact).sum()),
+    stated, judged = outputs(folder, tools, "int8.qfx", on_grid(folder)), exact_images(folder)
+    within = abs(stated - int8) <= step * 1.0001
+    saturated = int((~judged).sum())
+    tied = tied_images(folder, tools, [i for i in numpy.flatnonzero(judged) if not within[i].all()])
+    judged[list(tied)] = False
+    return Outputs(share(stated), float(within[judged].mean()) if judged.any() else 1.0, saturated, tied,
                    share(outputs(folder, tools, "own_int8.qfx")) if own else float("nan"),
-                   None if control is None else share(control), float(error), not exact.any(),
+                   None if control is None else share(control), float(error), not judged.any(),
                    2 * json.loads(read(folder, "about.json")).get("float_error", 0))
 
 
@@ -346,6 +327,12 @@ class Row:
 
     def __init__(self, network, folder, tools, allowed, own=True):
         self.network, self.problems, self.cells, self.reasons, self.own = network, [], [], [], []
+        self._graphs(folder, tools, allowed, own)
+        self._numbers(folder, tools, own)
+
+    def _graphs(self, folder, tools, allowed, own):
+        """Texts and parameters."""
+        network = self.network
         differences, self.reasons = self._try("texts", check_texts, network, folder, tools, allowed, own) or ({}, [])
         for phase in PHASES:
             lines = differences.get(phase)
@@ -357,6 +344,10 @@ class Row:
         if scales or zero_points or missing:
             self.problems.append("%d scales and %d zero points differ, missing: %s" % (
                 scales, zero_points, ", ".join(missing[:8]) or "none"))
+
+    def _numbers(self, folder, tools, own):
+        """Integers and outputs."""
+        network = self.network
         total, different, off_by_one, saturating = self._try("operators", check_operators, folder, tools) or (0, [], [], [])
         notes = ["%d %s" % (len(names), what) for names, what in (
             (off_by_one, "with single ties"), (saturating, "where PyTorch saturates")) if names]
@@ -377,22 +368,44 @@ class Row:
             self._calibration(self._try("calibration", check_calibration, folder, tools))
 
     @classmethod
+    def unrun(cls, network, folder, tools, allowed, error):
+        """The row of a network whose converted model PyTorch cannot run: texts, parameters and float outputs; ours has to run."""
+        row = cls.__new__(cls)
+        row.network, row.problems, row.cells, row.reasons, row.own = network, [], [], [], []
+        row._graphs(folder, tools, allowed, own=False)
+        row.cells += ["-"] * 4
+        row._float(folder, tools)
+        values = row._try("int8", outputs, folder, tools, "int8.qfx")
+        if values is not None and not numpy.isfinite(values).all():
+            row.problems.append("the int8 outputs are not finite")
+        row.reasons.append("%s: PyTorch's converted model does not run (%s); qfx's does" % (network, error))
+        return row
+
+    def _float(self, folder, tools):
+        """The cell of the float outputs alone."""
+        def measure():
+            expected = recorded_outputs(folder, "float")
+            return float(abs(outputs(folder, tools, "model.qfx") - expected).max() / abs(expected).max())
+
+        error = self._try("float", measure)
+        error = float("nan") if error is None else error
+        self.cells.append("%.1e" % error)
+        if not error <= FLOAT_TOLERANCE:
+            self.problems.append("the float outputs differ by %.1e" % error)
+
+    @classmethod
     def float_only(cls, network, folder, tools, allowed):
         """The row of a graph of ATen operators: PyTorch quantizes none of them in graph mode, qfx does (docs/Differences.md), so that only the
         float graph and its numbers can be compared."""
         row = cls.failed(network, "")
-        row.problems, row.cells = [], ["-"] * len(row.cells)
+        row.problems, row.cells = [], ["-"] * (len(row.cells) - 1)
         row.reasons = ["%s: PyTorch's graph mode leaves ATen operators in float, qfx quantizes them like their functional forms" % network]
         model = os.path.join(folder, "model.qfx")
         for cell, (phase, passes) in enumerate((("float", ()), ("fused", ("--fuse", "--backend=x86")))):
             failures, _ = texts.compare(network, phase, read(folder, phase + ".txt"), tools.opt(model, *passes, "--emit=fx"), allowed)
             row.cells[cell] = "%d lines" % len(failures) if failures else "equal"
             row.problems += ["%s text: %s" % (phase, line) for line in failures[:12]]
-        expected = recorded_outputs(folder, "float")
-        error = float(abs(outputs(folder, tools, "model.qfx") - expected).max() / abs(expected).max())
-        row.cells[-1] = "%.1e" % error
-        if not error <= FLOAT_TOLERANCE:
-            row.problems.append("the float outputs differ by %.1e" % error)
+        row._float(folder, tools)
         return row
 
     @classmethod
@@ -403,8 +416,9 @@ class Row:
         return row
 
     def _outputs(self, found, derives=False):
-        found = found or Outputs(float("nan"), float("nan"), 0, float("nan"), None, float("nan"), False, 0)
-        self.cells += ["-" if found.none_exact else "%.2f %%" % (100 * found.exact), "%d (%.2f %%)" % (found.saturated, 100 * found.stated), "%.1e" % found.float_error]
+        found = found or Outputs(float("nan"), float("nan"), 0, {}, float("nan"), None, float("nan"), False, 0)
+        self.cells += ["-" if found.none_exact else "%.2f %%" % (100 * found.exact), "%d, %d (%.2f %%)" % (found.saturated, len(found.tied), 100 * found.stated), "%.1e" % found.float_error]
+        self.reasons += ["%s: image %d leaves PyTorch's codes at ties, of '%s'" % (self.network, image, "', '".join(names)) for image, names in found.tied.items()]
         self.own_outputs = ["%.1f %%" % (100 * found.own), "-" if found.control is None else "%.1f %%" % (100 * found.control)]
         if not (found.exact >= STEP_SHARE or derives):
             self.problems.append("%.2f %% of the int8 outputs lie within one step" % (100 * found.exact))

@@ -41,6 +41,22 @@ def _joined(parts, shape):
     return None
 
 
+def _layer_norm(statement, value, recorded):
+    """Over the last dimension; None where its parameters are not known. A module's stand in `recorded` under `<path>.weight` and `.bias`."""
+    text = statement.args + ", " + statement.declared
+    eps = re.search(r"\beps=([\d.e+-]+)", text)
+    names = {"weight": statement.target + ".weight", "bias": statement.target + ".bias"}
+    if not statement.declared:
+        names = dict(re.findall(r"\b(weight|bias)=%(\w+)", text))
+    parameters = [recorded.get(names.get(key)) for key in ("weight", "bias")]
+    if not eps or parameters[0] is None or parameters[0].codes.ndim != 1 or parameters[1] is None:
+        return None
+    centred = value - value.mean(-1, keepdims=True)
+    normed = centred / numpy.sqrt((centred ** 2).mean(-1, keepdims=True) + float(eps.group(1)))
+    weight, bias = (p.codes.astype(numpy.float64) for p in parameters)
+    return normed * weight + bias
+
+
 def unrounded(statement, target, recorded, shape):
     """The value of each code in output steps above the zero point; None if the operator is not known here.
 
@@ -64,6 +80,8 @@ def unrounded(statement, target, recorded, shape):
         value = first.mean(tuple(int(d) for d in re.findall(r"-?\d+", match.group(1))))
     elif kind == "interpolate":
         value = _bilinear(statement, first, shape)
+    elif kind in ("layer_norm", "layernorm"):
+        value = _layer_norm(statement, first, recorded)
     elif first.ndim == 5 and tuple(shape[2:]) == (1, 1, 1) and "pool" in kind:
         value = first.mean((2, 3, 4))
     else:

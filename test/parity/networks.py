@@ -4,6 +4,7 @@ writes NETWORKS.md after each. Exits with 3 where something differs.
     python test/parity/networks.py --build build [--work DIR] [NETWORK...]
 """
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ import torch
 import calibration
 import compare
 import record
+import recordings
 import report
 import subjects
 import texts
@@ -36,13 +38,17 @@ def run(name, folder, tools, allowed):
     """One network's row; a network that PyTorch or the exporter cannot take has a row that says so. What `folder` already holds is used."""
     try:
         if not os.path.exists(os.path.join(folder, "about.json")):
-            record.record(name, folder, subjects.load(name), False)
+            if subjects.SUBJECTS[name].exported:
+                record.record_float(name, folder, subjects.load(name))
+            else:
+                record.record(name, folder, subjects.load(name), control=False, images=True)
     except Exception as error:
         traceback.print_exc()
         return compare.Row.failed(name, "not recorded: %s: %s" % (type(error).__name__, str(error).splitlines()[0]))
     if subjects.SUBJECTS[name].exported:
         return compare.Row.float_only(name, folder, tools, allowed)
-    row = compare.Row(name, folder, tools, allowed, own=False)
+    error = json.loads(recordings.read(folder, "about.json")).get("int8_error")
+    row = (compare.Row.unrun(name, folder, tools, allowed, error) if error else compare.Row(name, folder, tools, allowed, own=False))
     row.problems = brief(row.problems, folder)
     return row
 
@@ -55,7 +61,7 @@ def main():
     parser.add_argument("-o", "--output", default=os.path.join(compare.HERE, "NETWORKS.md"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    tools = compare.Tools(*(os.path.join(options.build, "bin", name) for name in ("qfx-opt", "qfx-run")))
+    tools = recordings.Tools(*(os.path.join(options.build, "bin", name) for name in ("qfx-opt", "qfx-run")))
     families = {name: subject.family for name, subject in subjects.SUBJECTS.items()}
     allowed, rows = texts.Allowed(), []
     about = {"torch": torch.__version__, "engine": ENGINE, "seed": subjects.SEED, "cpu": record.cpu_name()}

@@ -10,7 +10,7 @@ import time
 import torch
 
 import saturation
-from upstream import NETWORKS, SEED, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors, single_output
+from upstream import NETWORKS, SEED, FloatPhases, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors, single_output
 
 import qfx_export
 
@@ -44,44 +44,88 @@ def own_float_error(model, inputs):
     return worst / largest
 
 
-def record(name, folder, subject, control):
+def record_images(folder, module, inputs):
+    """Every tensor of a graph module on each image alone, `image<i>.safetensors`."""
+    for index, image in enumerate(image for batch in inputs for image in batch.split(1)):
+        save_tensors(os.path.join(folder, "image%d.safetensors" % index), intermediates(module, (image,))[1])
+
+
+def record_texts(folder, phases):
+    for phase in phases.NAMES:
+        with open(os.path.join(folder, phase + ".txt"), "w") as file:
+            file.write(phases.text(phase) + "\n")
+
+
+def record_inputs(folder, module, inputs):
+    """Writes all batches; returns the input's name."""
+    placeholder = next(n.target for n in module.graph.nodes if n.op == "placeholder")
+    save_tensors(os.path.join(folder, "inputs.safetensors"), {"%d.%s" % (k, placeholder): batch for k, batch in enumerate(inputs)})
+    return placeholder
+
+
+def record_about(name, folder, start, more):
+    about = {"network": name, "torch": torch.__version__, "seed": SEED, "engine": torch.backends.quantized.engine, "cpu": cpu_name(),
+             "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1), **more}
+    with open(os.path.join(folder, "about.json"), "w") as file:
+        json.dump(about, file, indent=1)
+    print("recorded %s in %.0f s" % (name, about["seconds"]))
+
+
+def record_outputs(folder, kind, module, inputs):
+    with torch.no_grad():
+        save_tensors(os.path.join(folder, kind + "_outputs.safetensors"),
+                     {"%d.output" % k: single_output(module(batch)) for k, batch in enumerate(inputs)})
+
+
+def record_converted(folder, module, inputs, images):
+    """The converted model's outputs, its values on the first image (with `images` on each), and where its sums are not exact."""
+    record_outputs(folder, "int8", module, inputs)
+    save_tensors(os.path.join(folder, "intermediates.safetensors"), intermediates(module, (inputs[0][:1],))[1])
+    with open(os.path.join(folder, "saturation.json"), "w") as file:
+        json.dump(saturation.saturated_images(module, inputs), file, indent=1)
+    if images:
+        record_images(folder, module, inputs)
+
+
+def record(name, folder, subject, control, images=False):
     """Everything about one network (`subject`: model, calibration batches, evaluation batches) into `folder`: model.qfx (+ weights, calibration), <phase>.txt, qparams.json,
     observers.safetensors (the calibrated model's statistics), inputs.safetensors `<k>.x`, float_outputs and int8_outputs
     `<k>.output`, intermediates.safetensors (every tensor of the converted graph on the first input alone, by node name),
-    saturation.json (images in which PyTorch's own sums are not exact, saturation.py), about.json. With `control`: control.json and control_outputs of a second calibration (upstream.calibrate_otherwise)."""
+    saturation.json (images in which PyTorch's own sums are not exact, saturation.py), about.json. A converted model that PyTorch cannot run leaves
+    the last three kinds out and its error in about.json. With `control`: control.json and control_outputs of a second calibration (upstream.calibrate_otherwise). With `images`: the values of every evaluation image (record_images)."""
     os.makedirs(folder, exist_ok=True)
     start = time.time()
     model, calibration, inputs = subject
     qfx_export.export(model, inputs[0][:1], os.path.join(folder, "model.qfx"), calibration)
     phases = Phases(model, [(batch,) for batch in calibration])
-    for phase in Phases.NAMES:
-        with open(os.path.join(folder, phase + ".txt"), "w") as file:
-            file.write(phases.text(phase) + "\n")
+    record_texts(folder, phases)
     with open(os.path.join(folder, "qparams.json"), "w") as file:
         json.dump(phases.qparams(), file, indent=1)
     save_tensors(os.path.join(folder, "observers.safetensors"), phases.observers())
-    placeholder = next(n.target for n in phases.converted.graph.nodes if n.op == "placeholder")
-    save_tensors(os.path.join(folder, "inputs.safetensors"),
-                 {"%d.%s" % (k, placeholder): batch for k, batch in enumerate(inputs)})
+    placeholder = record_inputs(folder, phases.converted, inputs)
     save_tensors(os.path.join(folder, "first.safetensors"), {placeholder: inputs[0][:1]})
-    with torch.no_grad():
-        for kind, module in (("float", model), ("int8", phases.converted)):
-            save_tensors(os.path.join(folder, kind + "_outputs.safetensors"),
-                         {"%d.output" % k: single_output(module(batch)) for k, batch in enumerate(inputs)})
-    _, values = intermediates(phases.converted, (inputs[0][:1],))
-    save_tensors(os.path.join(folder, "intermediates.safetensors"), values)
-    float_error = own_float_error(model, inputs)
-    with open(os.path.join(folder, "saturation.json"), "w") as file:
-        json.dump(saturation.saturated_images(phases.converted, inputs), file, indent=1)
+    record_outputs(folder, "float", model, inputs)
+    float_error, int8_error = own_float_error(model, inputs), None
+    try:
+        record_converted(folder, phases.converted, inputs, images)
+    except RuntimeError as error:  # PyTorch's own model does not run
+        int8_error = str(error).splitlines()[0]
     if control:
         record_control(folder, model, calibration, inputs)
-    about = {
-        "network": name, "torch": torch.__version__, "seed": SEED, "engine": torch.backends.quantized.engine,
-        "cpu": cpu_name(), "float_error": float_error, "threads": torch.get_num_threads(), "seconds": round(time.time() - start, 1),
-    }
-    with open(os.path.join(folder, "about.json"), "w") as file:
-        json.dump(about, file, indent=1)
-    print("recorded %s in %.0f s" % (name, about["seconds"]))
+    record_about(name, folder, start, {"float_error": float_error, "int8_error": int8_error})
+
+
+def record_float(name, folder, subject):
+    """Of a graph of ATen operators, which PyTorch's graph mode does not quantize: model.qfx, float and fused texts, inputs and float outputs."""
+    os.makedirs(folder, exist_ok=True)
+    start = time.time()
+    model, calibration, inputs = subject
+    qfx_export.export(model, inputs[0][:1], os.path.join(folder, "model.qfx"), calibration)
+    phases = FloatPhases(model)
+    record_texts(folder, phases)
+    record_inputs(folder, phases.float, inputs)
+    record_outputs(folder, "float", model, inputs)
+    record_about(name, folder, start, {})
 
 
 def main():

@@ -11,10 +11,10 @@ REFERENCE = re.compile(r"%(\w+)")
 
 
 class Statement:
-    """One node line of a .qfx graph."""
+    """One node line of a .qfx graph; `declared` is the class of the module that it calls, with its attributes."""
 
-    def __init__(self, name, op, target, args):
-        self.name, self.op, self.target, self.args = name, op, target, args
+    def __init__(self, name, op, target, args, declared=""):
+        self.name, self.op, self.target, self.args, self.declared = name, op, target, args, declared
 
     def uses(self):
         return REFERENCE.findall(_without_strings(self.args))
@@ -31,12 +31,15 @@ def _without_strings(text):
 def parse_statements(text):
     """(declaration lines, statements) of .qfx text as qfx-opt prints it."""
     head, _, body = text.partition("\ngraph(")
+    modules = dict(re.findall(r"^module (\S+) : (.+)$", head, re.MULTILINE))
     statements = []
     for line in body.splitlines()[1:]:
         match = re.match(r"^  %(\w+) = (\w+)\[([^\]]+)\]\(", line)
         if match:
             end = _closing(line, match.end() - 1)
-            statements.append(Statement(match.group(1), match.group(2), match.group(3), line[match.end() : end]))
+            name, op, target = match.groups()
+            declared = modules.get(target, "") if op == "call_module" else ""
+            statements.append(Statement(name, op, target, line[match.end() : end], declared))
     return head.splitlines(), statements
 
 
@@ -72,7 +75,7 @@ def get_targets(text):
 def build(text, recorded):
     """(replay text, {placeholder: float array}, names of the operators that run).
 
-    `text` is the lowered model; `recorded` maps node names to Quantized values (see compare.py). Left out are operators
+    `text` is the lowered model; `recorded` maps node names to Quantized values (see recordings.py). Left out are operators
     whose arguments are computed numbers, such as a view by size(): they move codes, the whole run checks them.
     """
     declarations, statements = parse_statements(text)

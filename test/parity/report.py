@@ -10,12 +10,14 @@ NUMBERS = [
     "* **outputs**: int8 output values within one output step (99 % asked for), from PyTorch's input codes:"
     " its quantize_per_tensor breaks exact ties otherwise (docs/Differences.md). Left out are images in which PyTorch's own sums"
     " saturate in 16 bits (processors without VNNI, spec/operators.md 25.3): each of its codes that is not exact was recomputed with"
-    " saturating pairs and found equal (saturation.py); **saturated** counts them, in brackets the share with them.",
+    " saturating pairs and found equal (saturation.py); and images that leave PyTorch's codes at ties: each first differing code"
+    " is one step off and its unrounded value lies within 1e-4 of a step from the tie (ties.py). **left out** counts both kinds, in brackets"
+    " the share with them.",
     "* **float error**: float outputs' largest error over the largest output (1e-4 asked for, or twice PyTorch's own against the"
     " same model in double, where a random network enlarges rounding beyond that).",
 ]
 COLUMNS = ("network", "float text", "fused text", "prepared text", "reference text", "converted text", "parameters", "operators",
-           "values in a run", "int8 outputs", "saturated", "float error")
+           "values in a run", "int8 outputs", "left out: saturated, tied", "float error")
 
 
 def heading(about, isa, script):
@@ -47,7 +49,7 @@ def own_calibration(rows):
 def differences(rows):
     """Allowed differences with their reasons, then everything that should not differ."""
     reasons = sorted({reason for row in rows for reason in row.reasons})
-    lines = [""] + (["Allowed differences (allowed.txt):", ""] + ["* " + r for r in reasons] if reasons else
+    lines = [""] + (["Allowed differences (allowed.txt) and ties:", ""] + ["* " + r for r in reasons] if reasons else
                     ["No allowed difference was needed."])
     failing = [row for row in rows if row.problems]
     if failing:

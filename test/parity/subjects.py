@@ -180,15 +180,6 @@ def of_class(path, **options):
     return build
 
 
-def swin(version):
-    def build():
-        module = import_torchvision().models.swin_transformer
-        block, merging = ((module.SwinTransformerBlock, module.PatchMerging) if version == 1 else
-                          (module.SwinTransformerBlockV2, module.PatchMergingV2))
-        return module.SwinTransformer([4, 4], 24, [2, 2], [2, 4], [4, 4], num_classes=10, block=block, downsample_layer=merging)
-    return build
-
-
 def _image(build, edge, family):
     return Subject(build, (3, edge, edge), family, images)
 
@@ -214,8 +205,8 @@ SUBJECTS = {
     "convnext": _image(classifier("convnext_tiny", layer_scale=0.5), 64, "ConvNeXt, layers scaled by 0.5 as after training"),
     "vit": _image(of_class("VisionTransformer", image_size=32, patch_size=8, num_layers=2, num_heads=4, hidden_dim=64, mlp_dim=128), 32,
                   "ViT, two layers of width 64"),
-    "swin": _image(swin(1), 32, "Swin, widths 24 and 48"),
-    "swin_v2": _image(swin(2), 32, "Swin V2, widths 24 and 48"),
+    "swin_t": _image(classifier("swin_t"), 64, "Swin"),
+    "swin_v2_t": _image(classifier("swin_v2_t"), 64, "Swin V2"),
     "maxvit": _image(of_class("MaxVit", input_size=(64, 64), stem_channels=16, partition_size=2, block_channels=[16, 32],
                               block_layers=[1, 1], head_dim=8, stochastic_depth_prob=0.2), 64, "MaxViT, widths 16 and 32"),
     "fcn_resnet50": _image(segmenter("fcn_resnet50"), 32, "FCN"),
@@ -228,6 +219,8 @@ SUBJECTS = {
     "encoder": Subject(plain_encoder, (15,), "transformer encoder, torch.fx", tokens),
     "encoder_library": Subject(library_encoder, (15,), "nn.TransformerEncoderLayer, torch.fx", tokens),
     "encoder_exported": Subject(plain_encoder, (15,), "transformer encoder, torch.export", tokens, True),
+    "swin_exported": Subject(of_class("swin_transformer.SwinTransformer", patch_size=[4, 4], embed_dim=24, depths=[2, 2], num_heads=[2, 4],
+                                      window_size=[4, 4], num_classes=10), (3, 32, 32), "Swin of widths 24 and 48, torch.export", images, True),
 }
 
 
