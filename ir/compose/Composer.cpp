@@ -34,6 +34,19 @@ llvm::Expected<std::vector<Composer::Input>> Composer::inputs(llvm::StringRef sl
   return result;
 }
 
+llvm::Expected<Node *> Composer::callChild(llvm::StringRef path, std::vector<Argument> args, Kwargs kwargs) {
+  const Module *module = context.getCall().module;
+  if (!module || !module->findModule(path))
+    return context.fail("children", "wants a child '{0}'", path);
+  if (modulePath.empty() && context.getModel()) // a module is bound without its path: any path to it will do
+    context.getModel()->getRoot().forEachModule([&](const std::string &where, const ModuleRef &one) {
+      if (one.get() == module)
+        modulePath = where;
+    });
+  assert(!modulePath.empty() && "the called module is part of the model");
+  return into.graph.callModule(joinPath(modulePath, path), std::move(args), std::move(kwargs));
+}
+
 static ComposeFunction findComposeFunction(OpKind kind) {
   switch (kind) {
 #define QFX_COMPOSE(Op, function)                                                                                      \

@@ -31,6 +31,8 @@ public:
   Node *method(llvm::StringRef name, std::vector<Argument> args, Kwargs kwargs = {}) {
     return into.graph.callMethod(requireMethod(name), std::move(args), std::move(kwargs));
   }
+  /// A child of the called module, by its path below it.  Rule `<op>_children`: it is there.
+  llvm::Expected<Node *> callChild(llvm::StringRef path, std::vector<Argument> args, Kwargs kwargs = {});
   Node *item(Node *sequence, int64_t index) { return function("operator.getitem", {sequence, index}); }
   /// A size: a number if it is known, else a call that asks for it.
   Argument sizeOf(const Input &tensor, size_t dim) {
@@ -42,6 +44,7 @@ public:
 
 private:
   Composition &into;
+  std::string modulePath; ///< of the called module, once a child was called
 };
 
 /// Writes one operator.  \returns the call's value: a node or a tuple of nodes; None if sizes are not known yet.

@@ -1,4 +1,4 @@
-// lp_pool as an average of powers, max_unpool as a scatter into zeros.
+// lp_pool as an average of powers, max_unpool as a scatter into zeros, adaptive_max_pool3d as one over planes and one over depth.
 #include "ir/compose/Composer.h"
 
 namespace qfx {
@@ -96,6 +96,59 @@ llvm::Expected<Argument> composeMaxUnpool(Composer &composer) {
   Node *at = composer.reshape(indices.node, flat), *values = composer.reshape(input.node, flat);
   Node *filled = composer.function("torch.scatter", {zeros, int64_t(-1), at, values});
   return Argument(composer.reshape(filled, std::move(sizes)));
+}
+
+/// The largest of each plane, then of the planes: ties and NaN go as in one scan over depth, height and width.  Rules `<op>_rank`,
+/// `<op>_size` (one size, or three of which some may be None).
+llvm::Expected<Argument> composeAdaptiveMaxPool3d(Composer &composer) {
+  const InferContext &context = composer.context;
+  QFX_TRY(input, composer.input("input"));
+  size_t rank = input.getRank();
+  if (rank != 4 && rank != 5)
+    return context.fail("rank", "wants an input of rank 4 or 5, got {0}", toString(input.type));
+  for (size_t i = rank - 4; i < rank; ++i)
+    if (!input.size(i).isStatic())
+      return Argument();
+  int64_t channels = input.size(rank - 4).getValue(), planes = input.size(rank - 3).getValue();
+  int64_t height = input.size(rank - 2).getValue(), width = input.size(rank - 1).getValue();
+  int64_t sizes[3] = {planes, height, width};
+  ValueType given = context.getValue("output_size");
+  const auto *list = given.getSequence();
+  if (list && list->elements.size() != 3)
+    return context.fail("size", "wants one output size or three, got {0}", list->elements.size());
+  for (size_t i = 0; i < 3; ++i) {
+    std::optional<Argument> one = list ? list->elements[i].getConstant() : given.getConstant();
+    if (one && one->isInt())
+      sizes[i] = one->getInt();
+  }
+  QFX_TRY(returnsIndices, context.getBool("return_indices"));
+  const int64_t area = sizes[1] * sizes[2];
+  auto pool = [&](const char *text, Node *x, Argument size) {
+    return composer.function(text, {x, std::move(size), true});
+  };
+  // [N, C * D, H, W] -> [N, C * D, oH, oW] -> [N, C * oH * oW, D] -> [.., oD] -> [N, C, oD, oH, oW]
+  auto byDepth = [&](Node *x) {
+    Node *flat = composer.reshape(x, {int64_t(-1), channels, planes, area});
+    return composer.reshape(composer.function("torch.transpose", {flat, int64_t(2), int64_t(3)}),
+                            {int64_t(-1), channels * area, planes});
+  };
+  auto back = [&](Node *x) {
+    Node *flat = composer.reshape(x, {int64_t(-1), channels, area, sizes[0]});
+    Argument::Elements shape{channels, sizes[0], sizes[1], sizes[2]};
+    if (rank == 5)
+      shape.insert(shape.begin(), Argument(int64_t(-1)));
+    return composer.reshape(composer.function("torch.transpose", {flat, int64_t(2), int64_t(3)}), std::move(shape));
+  };
+  Node *flat = composer.reshape(input.node, {int64_t(-1), channels * planes, height, width});
+  Node *inPlanes = pool("torch.nn.functional.adaptive_max_pool2d", flat, Argument::ints({sizes[1], sizes[2]}));
+  Node *overDepth = pool("torch.nn.functional.adaptive_max_pool1d", byDepth(composer.item(inPlanes, 0)), sizes[0]);
+  Node *values = back(composer.item(overDepth, 0));
+  if (!returnsIndices)
+    return Argument(values);
+  Node *plane = composer.item(overDepth, 1);
+  Node *place = composer.function("torch.gather", {byDepth(composer.item(inPlanes, 1)), int64_t(2), plane});
+  Node *index = composer.function("torch.add", {composer.function("torch.mul", {plane, height * width}), place});
+  return Argument::tuple({values, back(index)});
 }
 
 } // namespace qfx

@@ -1,4 +1,4 @@
-// tensordot and bilinear as matrix products, weight_norm and cosine_similarity as quotients.
+// tensordot and bilinear as matrix products, weight_norm and cosine_similarity as quotients, distances and sums over channels.
 #include "ir/compose/Composer.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -155,6 +155,45 @@ llvm::Expected<Argument> composeCosineSimilarity(Composer &composer) {
   };
   Node *left = unit(x1), *right = unit(x2);
   return Argument(composer.method("sum", {composer.function("torch.mul", {left, right}), fromEnd}));
+}
+
+/// The p-norm of x1 - x2 + eps along the last dimension.
+llvm::Expected<Argument> composePairwiseDistance(Composer &composer) {
+  QFX_TRY(x1, composer.input("x1"));
+  QFX_TRY(x2, composer.input("x2"));
+  QFX_TRY(p, composer.context.getNumber("p"));
+  QFX_TRY(eps, composer.context.getNumber("eps"));
+  QFX_TRY(keep, composer.context.getBool("keepdim"));
+  Node *difference = composer.function("torch.add", {composer.function("torch.sub", {x1.node, x2.node}), eps});
+  return Argument(composer.function("torch.norm", {difference, p, Argument::ints({-1}), keep}));
+}
+
+/// x * (k + alpha / size * sum over near channels of x^2)^-beta.  PyTorch's running sum never drops the first channel (torch.nn.modules.
+/// _functions, CrossMapLRN2d: `c > pre_pad`), so that it counts for all channels here, too.  Rule `cross_map_lrn_rank`.
+llvm::Expected<Argument> composeCrossMapLrn(Composer &composer) {
+  const InferContext &context = composer.context;
+  QFX_TRY(input, composer.input("input"));
+  QFX_TRY(size, context.getInt("size"));
+  QFX_TRY(alpha, context.getNumber("alpha"));
+  QFX_TRY(beta, context.getNumber("beta"));
+  QFX_TRY(k, context.getNumber("k"));
+  if (input.getRank() != 4 || size < 1)
+    return context.fail("rank", "wants an input of rank 4 and a size >= 1, got {0} and {1}", toString(input.type), size);
+  if (!input.size(1).isStatic())
+    return Argument();
+  int64_t reach = (size - 1) / 2;
+  Node *at = composer.function("torch.arange", {input.size(1).getValue()});
+  Node *row = composer.function("torch.unsqueeze", {at, int64_t(1)});
+  Node *below = composer.function("torch.le", {at, composer.function("torch.add", {row, reach})});
+  Node *above = composer.function("torch.ge", {at, composer.function("torch.sub", {row, reach})});
+  Node *isFirst = composer.function("torch.eq", {at, int64_t(0)});
+  Node *near = composer.function("torch.logical_and", {below, composer.function("torch.logical_or", {above, isFirst})});
+  Node *squares = composer.function("torch.flatten", {composer.function("torch.square", {input.node}), int64_t(2)});
+  Node *sums = composer.function("torch.matmul", {composer.method("to", {near, input.type.dtype}), squares});
+  Node *scale = composer.function(
+      "torch.add", {composer.function("torch.mul", {sums, alpha / static_cast<double>(size)}), k});
+  Node *factor = composer.method("view_as", {composer.function("torch.pow", {scale, -beta}), input.node});
+  return Argument(composer.function("torch.mul", {factor, input.node}));
 }
 
 } // namespace qfx

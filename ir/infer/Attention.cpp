@@ -82,7 +82,17 @@ llvm::Expected<ValueType> inferMultihead(const InferContext &context) {
   QFX_TRY(heads, context.getInt("num_heads"));
   QFX_TRY(batchFirst, context.getBool("batch_first"));
   size_t time = rank == 3 && batchFirst ? 1 : 0, batch = 1 - time;
-  if (heads < 1 || width % heads != 0 || !query.shape.back().mayEqual(Dim(width)) ||
+  auto fitsWeights = [&](const TensorType &type, llvm::StringRef slot) -> llvm::Expected<bool> {
+    int64_t features = width;
+    if (context.hasValue(slot)) {
+      QFX_TRY(given, context.getInt(slot));
+      features = given;
+    }
+    return type.shape.back().mayEqual(Dim(features));
+  };
+  QFX_TRY(keysFit, fitsWeights(key, "kdim"));
+  QFX_TRY(valuesFit, fitsWeights(value, "vdim"));
+  if (heads < 1 || width % heads != 0 || !query.shape.back().mayEqual(Dim(width)) || !keysFit || !valuesFit ||
       !key.shape[time].mayEqual(value.shape[time]) ||
       (rank == 3 && !(query.shape[batch].mayEqual(key.shape[batch]) && key.shape[batch].mayEqual(value.shape[batch]))))
     return context.fail("shape", "cannot attend with {0} features in {1} heads from {2} over keys {3} and values {4}",

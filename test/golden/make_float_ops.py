@@ -692,4 +692,5 @@ def main():
     print("%d calls (%d raise) with torch %s" % (len(cases), sum("raises" in c for c in cases), torch.__version__))
 
 
-main()
+if __name__ == "__main__":
+    main()

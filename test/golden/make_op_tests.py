@@ -283,7 +283,7 @@ def is_plain(case):
 
 def main():
     cases = []
-    for name in ("shapes.json", "float_ops/shapes.json"):
+    for name in ("shapes.json", "float_ops/shapes.json", "float_layers/shapes.json"):
         with open(os.path.join(HERE, name)) as file:
             cases += json.load(file)["cases"]
         cases += hand_cases() if name == "shapes.json" else []

@@ -1,4 +1,4 @@
-// Float operators in every spelling against PyTorch (make_float_ops.py): relative to the largest magnitude 1e-5 (operators 1.1, T2), half floats
+// Float operators in every spelling against PyTorch (make_float_ops.py, make_float_layers.py): relative to the largest magnitude 1e-5 (operators 1.1, T2), half floats
 // one step of their own; integers and bools exactly; one, two and three threads give the same bits.
 #include "Catch.h"
 #include "GoldenCases.h"
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 using namespace qfx;
@@ -19,8 +20,8 @@ struct FloatOp {
   std::string name, text;
 };
 
-std::vector<FloatOp> readCases() {
-  std::ifstream file(QFX_GOLDEN_DIR "/float_ops/cases.txt");
+std::vector<FloatOp> readCases(const std::string &set) {
+  std::ifstream file(QFX_GOLDEN_DIR "/" + set + "/cases.txt");
   REQUIRE(file);
   std::vector<FloatOp> cases;
   const std::string mark = "// ----- ";
@@ -33,21 +34,18 @@ std::vector<FloatOp> readCases() {
   return cases;
 }
 
-const SafetensorsFile &getValues() {
-  static const SafetensorsFile file = [] {
-    auto opened = SafetensorsFile::open(QFX_GOLDEN_DIR "/float_ops/values.safetensors");
-    if (!opened)
-      FAIL(toText(opened.takeError()));
-    return std::move(*opened);
-  }();
-  return file;
+SafetensorsFile openValues(const std::string &set) {
+  auto opened = SafetensorsFile::open(QFX_GOLDEN_DIR "/" + set + "/values.safetensors");
+  if (!opened)
+    FAIL(toText(opened.takeError()));
+  return std::move(*opened);
 }
 
-NamedTensors getTensors(const std::string &prefix) {
+NamedTensors getTensors(const SafetensorsFile &values, const std::string &prefix) {
   NamedTensors tensors;
-  for (const std::string &key : getValues().getKeys())
+  for (const std::string &key : values.getKeys())
     if (key.compare(0, prefix.size(), prefix) == 0) {
-      auto tensor = getValues().read(key);
+      auto tensor = values.read(key);
       if (!tensor)
         FAIL(toText(tensor.takeError()));
       tensors.push_back({key.substr(prefix.size()), *tensor});
@@ -55,7 +53,7 @@ NamedTensors getTensors(const std::string &prefix) {
   return tensors;
 }
 
-std::vector<NamedValue> run(const FloatOp &op, int threads) {
+std::vector<NamedValue> run(const SafetensorsFile &values, const FloatOp &op, int threads) {
   auto model = parseQfx(std::make_shared<SourceText>(SourceText{op.name, op.text}));
   if (!model)
     FAIL(toText(model.takeError()));
@@ -64,7 +62,7 @@ std::vector<NamedValue> run(const FloatOp &op, int threads) {
   auto program = Program::compile(*model, options);
   if (!program)
     FAIL(toText(program.takeError()));
-  auto outputs = (*program)->run(getTensors(op.name + "/in/"));
+  auto outputs = (*program)->run(getTensors(values, op.name + "/in/"));
   if (!outputs)
     FAIL(toText(outputs.takeError()));
   return std::move(*outputs);
@@ -91,14 +89,20 @@ void compare(const Tensor &actual, const Tensor &expected) {
 
 } // namespace
 
-TEST_CASE("float operators give PyTorch's values in every spelling", "[runtime][golden][float-ops]") {
-  std::vector<FloatOp> cases = readCases();
-  REQUIRE(cases.size() > 600);
+/// \param atLeast  cases that the set must hold.
+static void checkSet(const std::string &set, size_t atLeast) {
+  static std::map<std::string, SafetensorsFile> files;
+  auto entry = files.find(set);
+  if (entry == files.end())
+    entry = files.emplace(set, openValues(set)).first;
+  const SafetensorsFile &values = entry->second;
+  std::vector<FloatOp> cases = readCases(set);
+  REQUIRE(cases.size() >= atLeast);
   for (const FloatOp &op : cases)
     DYNAMIC_SECTION(op.name) {
       INFO(op.text);
-      std::vector<NamedValue> outputs = run(op, 1);
-      NamedTensors expected = getTensors(op.name + "/out/");
+      std::vector<NamedValue> outputs = run(values, op, 1);
+      NamedTensors expected = getTensors(values, op.name + "/out/");
       size_t tensors = 0;
       for (const NamedValue &output : outputs) {
         if (!output.value.isTensor())
@@ -110,10 +114,19 @@ TEST_CASE("float operators give PyTorch's values in every spelling", "[runtime][
       }
       CHECK(tensors == expected.size());
       for (int threads : {2, 3}) {
-        std::vector<NamedValue> more = run(op, threads);
+        std::vector<NamedValue> more = run(values, op, threads);
         for (size_t i = 0; i < outputs.size(); ++i)
           if (outputs[i].value.isTensor())
             CHECK(more[i].value.tensor.equals(outputs[i].value.tensor));
       }
     }
+}
+
+TEST_CASE("float operators give PyTorch's values in every spelling", "[runtime][golden][float-ops]") {
+  checkSet("float_ops", 600);
+}
+
+TEST_CASE("modules with children, functions of torchvision and writes into slices give PyTorch's values",
+          "[runtime][golden][float-ops][float-layers]") {
+  checkSet("float_layers", 50);
 }
