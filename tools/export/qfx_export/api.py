@@ -10,8 +10,8 @@ import torch
 import torch.fx
 
 from .aten import export_aten
-from .errors import ExportError, ForeignFunctionError
-from .inputs import Batch, as_call, calibration_tensors, match_placeholders
+from .errors import ExportError, UnknownTargetError
+from .inputs import Batch, as_call, calibration_tensors, left_out, match_placeholders
 from .prepared import recorded_scopes
 from .tensors import safetensors_bytes, write_together
 from .tracer import Scope, trace as trace_fx
@@ -47,14 +47,15 @@ def export(
                     is. Left unchanged; usually in eval mode (training flags are written). Models that torch.ao has
                     prepared (calibrated or not), trained with fake-quantizers, or converted, in graph or eager mode, go
                     as they are: observers with their statistics, qconfigs, packed weights unpacked.
-    example_inputs  a tensor, a tuple of arguments or a dict of keyword arguments; gives the inputs' types.
+    example_inputs  a tensor, a tuple of arguments or a dict of keyword arguments; gives the inputs' types. A parameter of forward
+                    that they leave out has its default in the graph, it is no input.
     calibration     batches of the same forms.
     dynamic_batch   prints dimension 0 of the inputs as N, if the model runs with another batch too (a warning when it
                     does not, and fixed sizes).
     dynamic_dims    further symbolic sizes by input and dimension, {"input_ids": {1: "S"}}; with torch.export the graph keeps
                     them symbolic.
     trace           'fx', 'export' (torch.export, ATen operators) or 'auto': fx, and export where fx cannot follow or
-                    meets a function outside the library.
+                    meets a function or module that qfx has no operator for.
     concrete_args, leaf_names, leaf_classes   as in torch.fx.Tracer and as further leaves (fx only); a leaf of the
                     user's own class is written with a graph of its own (standalone and untraced modules).
     Raises ExportError, naming the place and a way out; files that were there stay as they were then.
@@ -79,11 +80,14 @@ def export(
 
     try:
         graph_module, written = written_by(trace)
-    except ForeignFunctionError as error:
+    except UnknownTargetError as error:
         if trace != "auto":
             raise
         warnings.warn("%s; the model is written as torch.export sees it" % error, stacklevel=2)
-        graph_module, written = written_by("export")
+        try:
+            graph_module, written = written_by("export")
+        except ExportError as second:
+            raise ExportError("%s; and as torch.export sees the model: %s" % (error, second)) from second
     files: Dict[str, bytes] = {}
     if written.tensors:
         files[weights_path] = safetensors_bytes(written.tensors, written.metadata)
@@ -103,7 +107,11 @@ def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_nam
     failure = None
     if how in ("auto", "fx"):
         try:
-            graph_module, scopes = trace_fx(model, concrete_args, leaf_names, leaf_classes)
+            fixed = {name: value for name, value in (concrete_args or {}).items()
+                     if value is None or isinstance(value, (bool, int, float, str))}
+            rest = {name: value for name, value in (concrete_args or {}).items() if name not in fixed}
+            fixed.update(left_out(model, example_inputs, concrete_args or {}))
+            graph_module, scopes = trace_fx(model, rest or None, leaf_names, leaf_classes, fixed)
             return graph_module, scopes, None
         except Exception as error:
             if isinstance(error, ExportError):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import warnings
 from typing import Any, Dict, Mapping, Sequence, Tuple
 
 import torch
@@ -43,7 +44,9 @@ def export_aten(
     """Runs torch.export without decompositions and returns (graph module, whether the batch is symbolic). `dynamic_dims` names further
     symbolic sizes by parameter of forward and dimension.
 
-    Placeholders come first; parameters, buffers and lifted constants are get_attr nodes, functions ATen overloads, in-place ones made functional.
+    Placeholders come first; parameters, buffers and lifted constants are get_attr nodes, functions ATen overloads, in-place ones made functional:
+    each by its twin where nobody can see the difference (functional.py), else by torch.export's own functionalization of the whole graph
+    (slice_scatter, select_scatter, index_put). What a model writes to its own inputs or buffers is left out, with a warning.
     Inputs stand flat in the order of the pytree, the output has its original nesting.
     """
     if not hasattr(torch, "export"):
@@ -85,7 +88,13 @@ def export_aten(
             raise ExportError(
                 "torch.export cannot follow the model: %s: %s" % (type(error).__name__, str(error).splitlines()[0])
             ) from (reason or error)
-    return _plain_graph(program), symbolic
+    graph_module = _plain_graph(program)
+    if any(_is_in_place(node) and node.args[0].op != "get_attr" for node in graph_module.graph.nodes):
+        graph_module = _plain_graph(program.run_decompositions({}))
+        _drop_outside_writes(graph_module.graph)
+        _replace_masked_writes(graph_module.graph)
+        graph_module.recompile()
+    return graph_module, symbolic
 
 
 def _by_parameter(model, args, kwargs, arg_shapes, kwarg_shapes) -> Dict[str, Any]:
@@ -108,6 +117,36 @@ def _is_in_place(node: torch.fx.Node) -> bool:
     return schema is not None and schema.is_mutable
 
 
+def _drop_outside_writes(graph: torch.fx.Graph) -> None:
+    """A functional graph ends with copies of new values into the inputs and buffers that the model writes to; a .qfx graph has values only."""
+    written = []
+    for node in list(graph.nodes):
+        if node.op == "call_function" and node.target is torch.ops.aten.copy_.default and node.args[0].op in ("placeholder", "get_attr"):
+            node.replace_all_uses_with(node.args[1])
+            written.append(str(node.args[0].target))
+            graph.erase_node(node)
+    if written:
+        warnings.warn("the model writes to '%s'; the file's graph gives its outputs and leaves that as it was" % "', '".join(written),
+                      stacklevel=4)
+
+
+def _replace_masked_writes(graph: torch.fx.Graph) -> None:
+    """x[mask] = number: index_put with one mask of x's shape is a choice between two tensors, whatever the mask holds."""
+    for node in list(graph.nodes):
+        if node.op != "call_function" or node.target is not torch.ops.aten.index_put.default or len(node.args) > 3 or node.kwargs:
+            continue
+        x, indices, value = node.args
+        types = [n.meta.get("val") if isinstance(n, torch.fx.Node) else None for n in (x, indices[0], value)]
+        if len(indices) != 1 or any(type_ is None for type_ in types) or types[1].dtype != torch.bool:
+            continue
+        if types[1].dim() == types[0].dim() and not types[2].dim():
+            with graph.inserting_before(node):
+                choice = graph.call_function(torch.ops.aten.where.self, (indices[0], value, x))
+            choice.meta["val"] = node.meta.get("val")
+            node.replace_all_uses_with(choice)
+            graph.erase_node(node)
+
+
 def _plain_graph(program: "torch.export.ExportedProgram") -> torch.fx.GraphModule:
     """ep.module() without its guards and pytree code: plain placeholders and one output of the original nesting."""
     module = program.module()
@@ -119,6 +158,8 @@ def _plain_graph(program: "torch.export.ExportedProgram") -> torch.fx.GraphModul
         if node.op == "call_function" and node.target is torch.ops.aten._assert_tensor_metadata.default:
             graph.erase_node(node)  # a note of the exporter: inference knows the types
     for node in graph.nodes:
+        if node.op == "call_function" and node.target is torch.ops.aten._unsafe_view.default:
+            node.target = torch.ops.aten.view.default  # functionalization's reshape of a fresh copy
         for name in ("layout", "pin_memory"):  # one layout, plain memory
             if node.op == "call_function" and node.kwargs.get(name) in (torch.strided, False, None):
                 node.kwargs = {key: value for key, value in node.kwargs.items() if key != name}

@@ -1,9 +1,9 @@
-"""The one error a user of the exporter meets: what was found where, and what to do about it."""
+"""The errors a user of the exporter meets: what was found where, and what to do about it."""
 
 
 class ExportError(Exception):
     """The model cannot be written as .qfx. The text names the place, what was found and a way out."""
 
 
-class ForeignFunctionError(ExportError):
-    """A function outside PyTorch's library stands in the graph; torch.export sees through it."""
+class UnknownTargetError(ExportError):
+    """The graph calls a function or a module class that qfx has no operator for; torch.export sees through it."""

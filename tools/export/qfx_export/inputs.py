@@ -2,6 +2,7 @@
 `<k>.<placeholder>`."""
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple, Union
@@ -25,6 +26,19 @@ def as_call(batch: Batch) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
     if isinstance(batch, (list, tuple)):
         return tuple(batch), {}
     return (batch,), {}
+
+
+def left_out(model: torch.nn.Module, batch: Batch, given: Mapping[str, Any]) -> Dict[str, Any]:
+    """Defaults of the parameters of forward that the batch does not give, nor `given`. Empty where the call does not fit:
+    what is wrong with it is said when placeholders are matched."""
+    args, kwargs = as_call(batch)
+    try:
+        signature = inspect.signature(model.forward)
+        bound = signature.bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {}
+    return {name: parameter.default for name, parameter in signature.parameters.items()
+            if name not in bound and name not in given and parameter.default is not inspect.Parameter.empty}
 
 
 def match_placeholders(graph: torch.fx.Graph, batch: Batch, what: str) -> Dict[str, Any]:

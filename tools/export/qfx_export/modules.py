@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Tuple
 
 import torch
 
-from .errors import ExportError
+from .errors import ExportError, UnknownTargetError
 from .quantized import QUANTIZATION_CLASSES
 from .table import REQUIRED, Argument, computed, optional, plain, presence, required
 from .text import class_name
@@ -85,9 +85,11 @@ def _attention() -> List[Argument]:
 def _activation_name(module: torch.nn.Module) -> str:
     activation = module.activation
     for name in ("relu", "gelu"):
-        if activation is getattr(torch.nn.functional, name) or type(activation).__name__.lower() == name:
+        is_module = type(activation).__name__.lower() == name and getattr(activation, "approximate", "none") == "none"
+        if activation is getattr(torch.nn.functional, name) or is_module:
             return name
-    raise ExportError("a transformer layer with the activation %r; only 'relu' and 'gelu' have a name" % (activation,))
+    raise UnknownTargetError("a '%s' has the activation %r; only 'relu' and 'gelu' have a name in .qfx" % (
+        class_name(type(module)), activation))
 
 
 def _transformer_layer() -> List[Argument]:
@@ -230,7 +232,7 @@ def module_arguments(module: torch.nn.Module, path: str) -> List[Tuple[str, Any]
     (weight-norm hooks, parametrizations)."""
     name = class_name(type(module))
     if name not in MODULE_ARGUMENTS:
-        raise ExportError(_unknown_class(module, path, name))
+        raise _unknown_class(module, path, name)
     hooks = [hook for hook in list(module._forward_pre_hooks.values()) + list(module._forward_hooks.values())
              if getattr(hook, "__name__", "") not in OBSERVER_HOOKS]
     if hooks:
@@ -247,25 +249,25 @@ def module_arguments(module: torch.nn.Module, path: str) -> List[Tuple[str, Any]
     return written
 
 
-def _unknown_class(module: torch.nn.Module, path: str, name: str) -> str:
+def _unknown_class(module: torch.nn.Module, path: str, name: str) -> ExportError:
     start = "module '%s' has the class '%s', " % (path, name)
     if hasattr(module, "parametrizations"):
-        return start + (
+        return ExportError(start + (
             "a parametrized module; make the parametrization permanent with "
             "torch.nn.utils.parametrize.remove_parametrizations(module, '%s')" % next(iter(module.parametrizations))
-        )
+        ))
     if "Lazy" in type(module).__name__:
-        return start + "whose shape is not known yet; run the model once on the example inputs before the export"
+        return ExportError(start + "whose shape is not known yet; run the model once on the example inputs before the export")
     if name.startswith("torch.ao."):
-        return start + (
+        return ExportError(start + (
             "for which the exporter has no table row; export the float model and let qfx-opt prepare and convert it"
-        )
+        ))
     if name.startswith("torch."):
-        return start + (
+        return UnknownTargetError(start + (
             "for which the exporter has no table row; replace it by modules it knows, or trace='export', which "
             "records ATen operators instead of modules"
-        )
-    return start + (
+        ))
+    return ExportError(start + (
         "which was recorded as a leaf but is not a library module; take it out of leaf_names/leaf_classes so that "
         "tracing goes through it, or use trace='export'"
-    )
+    ))

@@ -10,7 +10,7 @@ from typing import Any, Callable
 import torch
 import torch.fx
 
-from .errors import ExportError, ForeignFunctionError
+from .errors import ExportError, UnknownTargetError
 
 DTYPE_NAMES = {
     torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.float64: "f64",
@@ -107,7 +107,7 @@ def class_name(cls: type) -> str:
     return "%s.%s" % (cls.__module__, qualified)
 
 
-_LIBRARY = ("torch.", "operator.", "builtins.", "math.", "torchvision.ops.")
+_LIBRARY = ("torch.", "operator.", "builtins.", "math.", "torchvision.")
 
 
 def target_name(target: Callable, where: str) -> str:
@@ -126,7 +126,7 @@ def target_name(target: Callable, where: str) -> str:
     except Exception as error:
         raise ExportError("%s calls %r, which has no qualified name (%s)" % (where, target, error)) from error
     if not name.startswith(_LIBRARY):
-        raise ForeignFunctionError(
+        raise UnknownTargetError(
             "%s calls the function '%s', which is not of PyTorch's library; qfx runs library operators only. Use "
             "trace='export', which sees through it, or do not torch.fx.wrap it" % (where, name)
         )

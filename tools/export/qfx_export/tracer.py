@@ -3,7 +3,7 @@ that export works when upstream has removed that stack."""
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Tuple
 
 import torch
 import torch.fx
@@ -35,10 +35,12 @@ class QuantizationTracer(torch.fx.Tracer):
     class was asked for, or it is a fused container. `scopes[node.name]` is what upstream calls node_name_to_scope.
     Eager mode: stubs and observers are leaves, the observer hook of a leaf is recorded as a call of its
     activation_post_process, and a function that a FloatFunctional calls carries its path as meta `functional`.
+    Parameters of the root's forward in `fixed` are no inputs: they have the values given there (concrete_args would leave assertions).
     """
 
-    def __init__(self, leaf_names: Iterable[str] = (), leaf_classes: Iterable[type] = ()):
+    def __init__(self, leaf_names: Iterable[str] = (), leaf_classes: Iterable[type] = (), fixed: Mapping[str, Any] = {}):
         super().__init__()
+        self.fixed = dict(fixed)
         self.leaf_names = frozenset(leaf_names)
         self.leaf_classes = frozenset(leaf_classes)
         self.scopes: Dict[str, Scope] = {}
@@ -69,6 +71,11 @@ class QuantizationTracer(torch.fx.Tracer):
             return m.activation_post_process(result) if _has_hook(m._forward_hooks, after) else result
         finally:
             self._current = outer
+
+    def _proxy_placeholder(self, name, concrete_args, sig, fn_for_analysis):
+        if name in self.fixed:
+            return self.fixed[name]
+        return super()._proxy_placeholder(name, concrete_args, sig, fn_for_analysis)
 
     def create_node(self, *args: Any, **kwargs: Any) -> torch.fx.Node:
         node = super().create_node(*args, **kwargs)
@@ -114,11 +121,12 @@ def trace(
     concrete_args: Optional[Dict[str, Any]] = None,
     leaf_names: Iterable[str] = (),
     leaf_classes: Iterable[type] = (),
+    fixed: Mapping[str, Any] = {},
 ) -> Tuple[torch.fx.GraphModule, Dict[str, Scope]]:
     """Traces `model`; returns the graph module and the scope of every node. The model is left as it was: tensors that
     tracing turns into `_tensor_constantN` live in the graph module only."""
     before = set(vars(model))
-    tracer = QuantizationTracer(leaf_names, leaf_classes)
+    tracer = QuantizationTracer(leaf_names, leaf_classes, fixed)
     try:
         with tracer.functionals(model):
             graph = tracer.trace(model, concrete_args)

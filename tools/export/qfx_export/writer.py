@@ -7,6 +7,7 @@ import torch
 import torch.fx
 
 from .errors import ExportError
+from .known import require_known
 from .modules import is_library_leaf, module_arguments
 from .prepared import eager_meta, prepared_meta, recorded_scopes
 from .quantized import QUANTIZATION_CLASSES, is_packed, unpack
@@ -162,7 +163,9 @@ class ModelWriter:
             self.module_lines.append("module %s = %s" % (format_path(path), format_path(self.module_paths[id(module)])))
             return
         self.module_paths[id(module)] = path
-        self._declare_module(path, module, module_arguments(module, path))
+        arguments = module_arguments(module, path)
+        require_known("module", class_name(type(module)), "module '%s'" % path)
+        self._declare_module(path, module, arguments)
         row = QUANTIZATION_CLASSES.get(class_name(type(module)))
         if row and row.tensors:
             for kind, key, tensor in row.tensors(module):
@@ -276,6 +279,9 @@ class ModelWriter:
         target, suffix = str(node.target), ""
         if node.op == "call_function":
             target = target_name(node.target, where)
+            require_known("function", target, where)
+        elif node.op == "call_method":
+            require_known("method", target, where)
         if node.op == "placeholder":
             if target.startswith("*"):
                 raise ExportError("the input '%s' takes any number of arguments; give forward a fixed list of "

@@ -101,7 +101,7 @@ graph() {
                 z = z.contiguous(memory_format=torch.channels_last).to(torch.device("cpu"))
                 return {"a": z * 1e-5, "b": [x.view(x.size(0), -1), (y,), float("-inf")], "c": x.shape[0]}
 
-        text, _ = self.export(M(), (torch.randn(2, 3, 4), torch.randn(2, 3, 4)))
+        text, _ = self.export(M(), (torch.randn(2, 3, 4), torch.randn(2, 3, 4), True))
         body = text[text.index("graph("):]
         self.assertEqual(body, '''\
 graph(%x : f32[N, 3, 4]) {
