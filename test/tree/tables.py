@@ -149,7 +149,8 @@ def check_operators(root: pathlib.Path, tests: Tests):
 def check_runtime_kernels(root: pathlib.Path, tests: Tests):
     path = root / "backends" / "runtime" / "Kernels.def"
     spellings = get_spellings(root)
-    folders = ("test/unit/backends", "test/golden/runtime", "test/golden/float_ops", "test/golden/quantized", "test/golden/graphs", "test/golden/recurrent",
+    folders = ("test/unit/backends", "test/golden/runtime", "test/golden/float_ops", "test/golden/float_layers",
+               "test/golden/quantized", "test/golden/graphs", "test/golden/recurrent",
                "test/golden/quantizable", "test/golden/weight_only", "test/operators", "test/passes", "test/tools")
     for _, row in read_rows(path) if path.exists() else []:
         found = any(tests.spell(name, *folders) for name in spellings.get(row[0], []))
