@@ -88,6 +88,11 @@ static llvm::Expected<View> prepareTransposed(BindContext &context, const View &
   return isPlain ? input : emitSpread(context, input, spreads, padByte);
 }
 
+/// Multiply-adds, those of depthwise convolutions, which take some 8 times as long each, counted so.
+static int64_t countProducts(const kernels::ConvShape &shape, const kernels::ConvSizes &sizes) {
+  return sizes.outPixels() * shape.outChannels * shape.reduction() * (shape.isDepthwise() ? 8 : 1);
+}
+
 llvm::Expected<ConvCall> prepareConvCall(BindContext &context, const View &input, uint8_t padByte,
                                          kernels::TileOutput output) {
   const bool isTransposed = endsWith(context.getOp().name.drop_back(2), "Transpose");
@@ -147,8 +152,13 @@ llvm::Expected<ConvCall> prepareConvCall(BindContext &context, const View &input
   int64_t in[3] = {1, 1, 1};
   for (size_t i = 0; i < geometry->spatial; ++i)
     in[3 - geometry->spatial + i] = call.src.sizes[2 + i];
-  call.plan = kernels::planConv(call.packed->packed, call.src.sizes[0], in, context.getThreads());
+  const int64_t products = countProducts(shape, kernels::ConvSizes(shape, call.src.sizes[0], in));
+  call.plan = kernels::planConv(call.packed->packed, call.src.sizes[0], in, getUsefulThreads(context.getThreads(), products));
   return call;
+}
+
+int64_t ConvCall::getGrain() const {
+  return getProductGrain(countProducts(plan.weights.shape, plan.sizes) / std::max<int64_t>(plan.units(), 1));
 }
 
 } // namespace qfx::runtime

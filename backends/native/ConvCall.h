@@ -22,6 +22,8 @@ struct ConvCall {
   View src; ///< padded or spread out where the geometry asks for it, channels innermost
   int64_t depth() const { return packed->packed.shape.reduction(); }
   const int32_t *weightSum() const { return packed->packed.weightSum; }
+  /// Units of the plan worth a thread of their own.
+  int64_t getGrain() const;
 };
 
 /// Reads weights and geometry of the call, packs once, prepares the input (codes, or floats of a dynamic convolution).

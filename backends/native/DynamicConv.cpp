@@ -50,7 +50,7 @@ llvm::Expected<RuntimeValue> bindDynamicConv(BindContext &context) {
         });
         kernels::RequantParams stage =
             prepareDynamicRequant(call->weights, params, call->depth(), call->weightSum(), tables.get());
-        run.parallelFor(call->plan.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+        run.parallelFor(call->plan.units(), call->getGrain(), [&](int64_t begin, int64_t end, void *scratch) {
           kernels::runConv(call->plan, stage, kernels::TileOutput::Code, params.zeroPoint, codes.getData<uint8_t>(),
                            codes.sizes[1], results.getBytes(), results.sizes[1], scratch, begin, end);
         });

@@ -9,8 +9,6 @@
 
 namespace qfx::runtime {
 
-static constexpr int64_t kThreadProducts = 1 << 19;
-
 static int64_t alignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 bool hasRowParameters(const GraphModule &model) {
@@ -62,8 +60,11 @@ kernels::RequantSpec DynamicProduct::makeSpec(const kernels::QParams &params, bo
 }
 
 kernels::GemmPlan DynamicProduct::plan(int64_t rows) const {
-  bool isSmall = rows * getInputs() * getOutputs() < kThreadProducts;
-  return kernels::planGemm(packed->packed, rows, isSmall ? 1 : options.threads);
+  return kernels::planGemm(packed->packed, rows, getUsefulThreads(options.threads, rows * getInputs() * getOutputs()));
+}
+
+int64_t DynamicProduct::getGrain(const kernels::GemmPlan &plan) const {
+  return getProductGrain(plan.rows * getInputs() * getOutputs() / std::max<int64_t>(plan.units(), 1));
 }
 
 /// The tables of the output stage, the rows' parameters, then the codes; whole vectors behind the last row are readable.
@@ -75,7 +76,7 @@ int64_t DynamicProduct::getSharedBytes(int64_t rows) const {
 int64_t DynamicProduct::getScratchBytes(int64_t rows, int threads) const {
   int64_t bytes = 0;
   for (int64_t count : {rows, int64_t(1)})
-    for (int used : {threads, 1})
+    for (int used = 1; used <= threads; ++used)
       bytes = std::max(bytes, kernels::getGemmScratchBytes(kernels::planGemm(packed->packed, count, used)));
   return bytes;
 }
@@ -102,7 +103,7 @@ void DynamicProduct::multiplyTogether(RunContext &run, const float *src, int64_t
   });
   kernels::RequantParams stage = kernels::prepareDequant(makeSpec(params, relu), packed->packed.weightSum, shared);
   kernels::GemmPlan gemm = plan(rows);
-  run.parallelFor(gemm.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+  run.parallelFor(gemm.units(), getGrain(gemm), [&](int64_t begin, int64_t end, void *scratch) {
     kernels::runGemm(gemm, stage, kernels::TileOutput::Float, codes, getInputs(), dst, getOutputs(), scratch, begin, end);
   });
 }
@@ -126,7 +127,7 @@ void DynamicProduct::multiplyByRow(RunContext &run, const float *src, int64_t ro
   std::byte *behindTables = shared + alignUp(kernels::getRequantBytes(n));
   auto *params = reinterpret_cast<RowParams *>(behindTables);
   auto *codes = reinterpret_cast<uint8_t *>(behindTables + alignUp(rows * static_cast<int64_t>(sizeof(RowParams))));
-  run.parallelFor(rows, kElementGrain / std::max<int64_t>(k, 1) + 1, [&](int64_t begin, int64_t end, void *) {
+  run.parallelFor(rows, getElementGrain(k), [&](int64_t begin, int64_t end, void *) {
     for (int64_t row = begin; row < end; ++row)
       params[row] = quantizeRow(src + row * k, codes + row * k);
   });
@@ -135,7 +136,7 @@ void DynamicProduct::multiplyByRow(RunContext &run, const float *src, int64_t ro
     for (int64_t row = 0; row < rows; ++row) {
       kernels::QParams one{static_cast<double>(params[row].scale), params[row].zeroPoint};
       kernels::RequantParams stage = kernels::prepareDequant(makeSpec(one, relu), packed->packed.weightSum, shared);
-      run.parallelFor(gemm.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+      run.parallelFor(gemm.units(), getGrain(gemm), [&](int64_t begin, int64_t end, void *scratch) {
         kernels::runGemm(gemm, stage, kernels::TileOutput::Float, codes + row * k, k, dst + row * n, n, scratch, begin, end);
       });
     }
@@ -145,7 +146,7 @@ void DynamicProduct::multiplyByRow(RunContext &run, const float *src, int64_t ro
                              relu ? 0.0f : -std::numeric_limits<float>::infinity()};
   kernels::GemmPlan gemm = plan(rows);
   const int64_t blockColumns = gemm.panelsPerBlock * packed->packed.kernel->columns;
-  run.parallelFor(gemm.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+  run.parallelFor(gemm.units(), getGrain(gemm), [&](int64_t begin, int64_t end, void *scratch) {
     for (int64_t unit = begin; unit < end; ++unit) {
       kernels::runGemm(gemm, units, kernels::TileOutput::S32, codes, k, dst, n, scratch, unit, unit + 1);
       int64_t column = unit % gemm.columnBlocks * blockColumns, count = std::min(blockColumns, n - column);

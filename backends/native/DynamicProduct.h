@@ -52,8 +52,8 @@ private:
   void multiplyByRow(RunContext &run, const float *src, int64_t rows, float *dst, std::byte *shared, bool relu) const;
   RowParams quantizeRow(const float *src, uint8_t *codes) const;
   kernels::RequantSpec makeSpec(const kernels::QParams &params, bool relu) const;
-  /// Products of a call below which handing work to another thread costs more than it saves run on one.
-  kernels::GemmPlan plan(int64_t rows) const;
+  kernels::GemmPlan plan(int64_t rows) const;          ///< for as many threads as find work
+  int64_t getGrain(const kernels::GemmPlan &plan) const; ///< units worth a thread of their own
 
   QuantizedWeights weights;
   std::shared_ptr<PackedLinear> packed;

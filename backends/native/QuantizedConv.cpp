@@ -34,11 +34,11 @@ void emitRun(BindContext &context, const ConvCall &call, const RequantTables &ta
   StepTraits traits;
   traits.scratchBytes = kernels::getConvScratchBytes(call.plan);
   const View src = call.src;
-  const int64_t srcStride = getPixelStride(src).value_or(src.sizes[1]);
+  const int64_t srcStride = getPixelStride(src).value_or(src.sizes[1]), grain = call.getGrain();
   context.emit(
       {&src}, {&dst},
-      [src, dst, packed = call.packed, plan = call.plan, tables, output, srcStride, zeroPoint](RunContext &run) {
-        run.parallelFor(plan.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+      [src, dst, packed = call.packed, plan = call.plan, tables, output, srcStride, grain, zeroPoint](RunContext &run) {
+        run.parallelFor(plan.units(), grain, [&](int64_t begin, int64_t end, void *scratch) {
           kernels::runConv(plan, tables.params, output, zeroPoint, src.getData<uint8_t>(), srcStride, dst.getBytes(),
                            dst.sizes[1], scratch, begin, end);
         });

@@ -37,14 +37,15 @@ llvm::Expected<RuntimeValue> emitQuantizedLinear(BindContext &context, bool relu
   if (!tables)
     return tables.takeError();
   View dst = context.allocate(*type, StorageOrder::RowMajor);
-  int64_t rows = dst.getNumElements() / std::max<int64_t>(n, 1);
-  kernels::GemmPlan plan = kernels::planGemm(packed->packed, rows, context.getThreads());
+  const int64_t rows = dst.getNumElements() / std::max<int64_t>(n, 1);
+  kernels::GemmPlan plan = kernels::planGemm(packed->packed, rows, getUsefulThreads(context.getThreads(), rows * k * n));
+  const int64_t grain = getProductGrain(rows * k * n / std::max<int64_t>(plan.units(), 1));
   StepTraits traits;
   traits.scratchBytes = kernels::getGemmScratchBytes(plan);
   context.emit(
       {&src}, {&dst},
-      [src, dst, packed, plan, tables = *tables, k, n](RunContext &run) {
-        run.parallelFor(plan.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+      [src, dst, packed, plan, tables = *tables, k, n, grain](RunContext &run) {
+        run.parallelFor(plan.units(), grain, [&](int64_t begin, int64_t end, void *scratch) {
           kernels::runGemm(plan, tables.params, kernels::TileOutput::Code, src.getData<uint8_t>(), k, dst.getBytes(), n,
                            scratch, begin, end);
         });
@@ -84,14 +85,16 @@ llvm::Expected<RuntimeValue> emitLinearFunction(BindContext &context, kernels::U
   floatType.quantizer = nullptr;
   View sums = context.allocate(floatType, StorageOrder::RowMajor),
        dst = context.allocate(*type, StorageOrder::RowMajor);
+  const int64_t rows = sums.getNumElements() / std::max<int64_t>(n, 1);
   kernels::GemmPlan plan =
-      kernels::planGemm(packed->packed, sums.getNumElements() / std::max<int64_t>(n, 1), context.getThreads());
+      kernels::planGemm(packed->packed, rows, getUsefulThreads(context.getThreads(), rows * k * n));
+  const int64_t grain = getProductGrain(rows * k * n / std::max<int64_t>(plan.units(), 1));
   StepTraits traits;
   traits.scratchBytes = kernels::getGemmScratchBytes(plan);
   context.emit(
       {&src}, {&sums},
-      [src, sums, packed, plan, tables, k, n](RunContext &run) {
-        run.parallelFor(plan.units(), 1, [&](int64_t begin, int64_t end, void *scratch) {
+      [src, sums, packed, plan, tables, k, n, grain](RunContext &run) {
+        run.parallelFor(plan.units(), grain, [&](int64_t begin, int64_t end, void *scratch) {
           kernels::runGemm(plan, tables.params, kernels::TileOutput::Float, src.getData<uint8_t>(), k, sums.getBytes(),
                            n, scratch, begin, end);
         });

@@ -102,7 +102,7 @@ template <class T> View emitGroupNorm(BindContext &context, const NormCall &call
   context.emit(
       {&src}, {&dst},
       [=](RunContext &run) {
-        run.parallelFor(batch, 1, [&](int64_t begin, int64_t end, void *scratch) {
+        run.parallelFor(batch, getElementGrain(positions * channels), [&](int64_t begin, int64_t end, void *scratch) {
           auto *sums = static_cast<kernels::CodeSums *>(scratch);
           auto *mean = reinterpret_cast<float *>(sums + channels), *gain = mean + channels;
           for (int64_t n = begin; n < end; ++n) {

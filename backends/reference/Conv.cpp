@@ -82,8 +82,7 @@ llvm::Expected<RuntimeValue> emitFloatConv(BindContext &context, const View &inp
   int64_t srcStride = getPixelStride(src).value_or(shape.inChannels);
   // Whole tiles of rows per thread.
   int64_t unit = std::max(weights->kernel->rows, 1);
-  int64_t workPerUnit = unit * shape.outChannels * shape.reduction();
-  int64_t grain = std::max<int64_t>(1, 100000 / std::max<int64_t>(workPerUnit, 1));
+  int64_t grain = getProductGrain(unit * shape.outChannels * shape.reduction());
   context.emit(
       {&src}, {&dst},
       [src, dst, weights, shape, sizes, clamp, srcStride, unit, grain](RunContext &run) {

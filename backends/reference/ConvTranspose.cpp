@@ -105,7 +105,7 @@ llvm::Expected<RuntimeValue> bindConvTranspose(BindContext &context) {
   context.emit(
       reads, {&dst},
       [src, turned, biasView, dst, g, depth, rows, panels, &kernel](RunContext &run) {
-        run.parallelFor(g.batch * g.groups, 1, [&](int64_t begin, int64_t end, void *scratch) {
+        run.parallelFor(g.batch * g.groups, getProductGrain(rows * g.positions * depth), [&](int64_t begin, int64_t end, void *scratch) {
           float *columns = reinterpret_cast<float *>(static_cast<std::byte *>(scratch) + panels);
           for (int64_t unit = begin; unit < end; ++unit) {
             int64_t sample = unit / g.groups, group = unit % g.groups;

@@ -53,13 +53,13 @@ void FloatProduct::multiplyClamped(RunContext &run, const float *src, int64_t ro
   args.ldc = args.n;
   if (rows >= 4 * kernel.rows) {
     int64_t blocks = (rows + kernel.rows - 1) / kernel.rows;
-    run.parallelFor(blocks, 2, [&](int64_t begin, int64_t end, void *) {
+    run.parallelFor(blocks, getProductGrain(kernel.rows * args.n * args.k), [&](int64_t begin, int64_t end, void *) {
       kernels::sgemm(kernel, args, begin * kernel.rows, std::min(end * kernel.rows, rows), 0, args.n);
     });
     return;
   }
   int64_t panelCount = (args.n + kernel.columns - 1) / kernel.columns;
-  run.parallelFor(panelCount, 8, [&](int64_t begin, int64_t end, void *) {
+  run.parallelFor(panelCount, getProductGrain(rows * kernel.columns * args.k), [&](int64_t begin, int64_t end, void *) {
     kernels::sgemm(kernel, args, 0, rows, begin * kernel.columns, std::min(end * kernel.columns, args.n));
   });
 }

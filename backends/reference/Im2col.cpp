@@ -67,7 +67,7 @@ llvm::Expected<RuntimeValue> bindUnfold(BindContext &context) {
   int64_t image = src.sizes[rank - 3] * src.sizes[rank - 2] * src.sizes[rank - 1], batch = rank == 4 ? src.sizes[0] : 1;
   int64_t matrix = batch ? dst.getNumElements() / batch : 0;
   context.emit({&src}, {&dst}, [src, dst, batch, image, matrix, patches = *patches](RunContext &run) {
-    run.parallelFor(batch * patches.channels, 1, [&](int64_t begin, int64_t end, void *) {
+    run.parallelFor(batch * patches.channels, getElementGrain(matrix / std::max<int64_t>(patches.channels, 1)), [&](int64_t begin, int64_t end, void *) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const float *from = src.getData<float>() + unit / patches.channels * image;
         float *to = dst.getData<float>() + unit / patches.channels * matrix;
@@ -95,7 +95,7 @@ llvm::Expected<RuntimeValue> bindFold(BindContext &context) {
   int64_t image = dst.sizes[rank - 3] * dst.sizes[rank - 2] * dst.sizes[rank - 1], batch = rank == 4 ? dst.sizes[0] : 1;
   int64_t matrix = batch ? src.getNumElements() / batch : 0;
   context.emit({&src}, {&dst}, [src, dst, batch, image, matrix, patches = *patches](RunContext &run) {
-    run.parallelFor(batch * patches.channels, 1, [&](int64_t begin, int64_t end, void *) {
+    run.parallelFor(batch * patches.channels, getElementGrain(matrix / std::max<int64_t>(patches.channels, 1)), [&](int64_t begin, int64_t end, void *) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const float *from = src.getData<float>() + unit / patches.channels * matrix;
         float *to = dst.getData<float>() + unit / patches.channels * image;

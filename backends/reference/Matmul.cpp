@@ -57,10 +57,11 @@ View emitMatmul(BindContext &context, const View &first, const View &second, con
   int64_t tiles = (plan.m + kernel.rows - 1) / kernel.rows;
   int64_t tilesPerUnit = std::max<int64_t>(1, std::min<int64_t>(tiles, 16));
   int64_t unitsPerMatrix = (tiles + tilesPerUnit - 1) / tilesPerUnit;
+  int64_t grain = getProductGrain(tilesPerUnit * kernel.rows * plan.n * plan.k);
   context.emit(
       {&a, &b}, {&dst},
-      [a, b, dst, plan, &kernel, tilesPerUnit, unitsPerMatrix](RunContext &run) {
-        run.parallelFor(plan.batch * unitsPerMatrix, 1, [&](int64_t begin, int64_t end, void *scratch) {
+      [a, b, dst, plan, &kernel, tilesPerUnit, unitsPerMatrix, grain](RunContext &run) {
+        run.parallelFor(plan.batch * unitsPerMatrix, grain, [&](int64_t begin, int64_t end, void *scratch) {
           for (int64_t unit = begin; unit < end; ++unit) {
             size_t index = static_cast<size_t>(unit / unitsPerMatrix);
             int64_t row = unit % unitsPerMatrix * tilesPerUnit * kernel.rows;

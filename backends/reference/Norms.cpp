@@ -269,7 +269,7 @@ llvm::Expected<RuntimeValue> bindLocalResponseNorm(BindContext &context) {
   int64_t inner = batch && channels ? src.getNumElements() / (batch * channels) : 0;
   double alpha = numbers[0], beta = numbers[1], k = numbers[2];
   context.emit({&src}, {&dst}, [=](RunContext &run) {
-    run.parallelFor(batch * channels, 1, [&](int64_t begin, int64_t end, void *) {
+    run.parallelFor(batch * channels, getElementGrain(inner * (window + 8)), [&](int64_t begin, int64_t end, void *) {
       for (int64_t row = begin; row < end; ++row) {
         int64_t c = row % channels;
         const float *sample = src.getData<float>() + (row - c) * inner;

@@ -104,7 +104,7 @@ llvm::Expected<RuntimeValue> bindQuantizePerChannel(BindContext &context) {
   if (!params)
     return params.takeError();
   context.emit({&src}, {&dst}, [src, dst, params = *params](RunContext &run) {
-    run.parallelFor(params.outer, 1, [&](int64_t begin, int64_t end, void *) {
+    run.parallelFor(params.outer, getElementGrain(params.channels * params.inner), [&](int64_t begin, int64_t end, void *) {
       int64_t offset = begin * params.channels * params.inner;
       auto quantize = [&](auto *codes) {
         kernels::quantizePerChannel(src.getData<float>() + offset, codes + offset, end - begin, params.channels,
@@ -185,7 +185,7 @@ llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
     if (!params)
       return params.takeError();
     context.emit({&src}, {&dst}, [src, dst, params = *params](RunContext &run) {
-      run.parallelFor(params.outer, 1, [&](int64_t begin, int64_t end, void *) {
+      run.parallelFor(params.outer, getElementGrain(params.channels * params.inner), [&](int64_t begin, int64_t end, void *) {
         int64_t offset = begin * params.channels * params.inner;
         auto dequantize = [&](auto *codes) {
           kernels::dequantizePerChannel(codes + offset, dst.getData<float>() + offset, end - begin, params.channels,

@@ -1,5 +1,7 @@
-// The pool: a generation counter starts a job, a pending counter ends it.
+// The pool: one word says what is left to take, a counter says what is done.
 #include "backends/runtime/ThreadPool.h"
+
+#include <algorithm>
 
 namespace qfx::runtime {
 
@@ -31,20 +33,41 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-void ThreadPool::run(llvm::function_ref<void(int)> fn) {
-  if (workers.empty())
-    return fn(0);
+void ThreadPool::run(int pieces, llvm::function_ref<void(int, int)> fn) {
+  if (workers.empty() || pieces <= 1) {
+    for (int piece = 0; piece < pieces; ++piece)
+      fn(piece, 0);
+    return;
+  }
   job = fn;
-  pending.store(static_cast<int>(workers.size()), std::memory_order_relaxed);
+  count = static_cast<uint32_t>(pieces);
+  done.store(0, std::memory_order_relaxed);
+  const uint64_t number = (open.load(std::memory_order_relaxed) >> 32) + 1;
+  open.store(number << 32 | count, std::memory_order_release);
   generation.fetch_add(1, std::memory_order_release);
-  generation.notify_all();
-  fn(0);
-  int left;
-  for (int spins = 0; (left = pending.load(std::memory_order_acquire)) != 0; ++spins) {
+  for (int woken = std::min(pieces - 1, static_cast<int>(workers.size())); woken > 0; --woken)
+    generation.notify_one();
+  takePieces(0);
+  uint32_t finished;
+  for (int spins = 0; (finished = done.load(std::memory_order_acquire)) != count; ++spins) {
     if (spins < kSpins)
       relax();
     else
-      pending.wait(left);
+      done.wait(finished);
+  }
+}
+
+void ThreadPool::takePieces(int thread) {
+  uint64_t seen = open.load(std::memory_order_acquire);
+  while (const uint32_t left = static_cast<uint32_t>(seen)) {
+    if (!open.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire))
+      continue;
+    // The job cannot end before this piece: `job` and `count` stand still.
+    const uint32_t pieces = count;
+    job(static_cast<int>(pieces - left), thread);
+    if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == pieces)
+      done.notify_one();
+    seen = open.load(std::memory_order_acquire);
   }
 }
 
@@ -61,9 +84,7 @@ void ThreadPool::work(int thread) {
     seen = now;
     if (stopping)
       return;
-    job(thread);
-    if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      pending.notify_all();
+    takePieces(thread);
   }
 }
 

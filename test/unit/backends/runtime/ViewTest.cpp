@@ -2,11 +2,14 @@
 #include "backends/runtime/View.h"
 #include "Catch.h"
 #include "backends/runtime/MemoryPlan.h"
+#include "backends/runtime/Step.h"
 #include "backends/runtime/ThreadPool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <random>
+#include <thread>
 
 using namespace qfx;
 using namespace qfx::runtime;
@@ -111,15 +114,52 @@ TEST_CASE("a chain needs the memory of two neighbours", "[runtime][memory]") {
   CHECK(chain[4]->arenaOffset == chain[3]->arenaOffset);
 }
 
-TEST_CASE("every thread of a pool runs each job once", "[runtime][threads]") {
+TEST_CASE("a pool runs each piece of a job once", "[runtime][threads]") {
   for (int size : {1, 2, 5}) {
     ThreadPool pool(size);
     CHECK(pool.size() == size);
-    for (int job = 0; job < 200; ++job) {
-      std::vector<std::atomic<int>> counts(static_cast<size_t>(size));
-      pool.run([&](int thread) { ++counts[static_cast<size_t>(thread)]; });
+    for (int job = 0; job < 400; ++job) {
+      std::vector<std::atomic<int>> counts(static_cast<size_t>(job % 23));
+      std::atomic<int> strangers{0};
+      pool.run(job % 23, [&](int piece, int thread) {
+        ++counts[static_cast<size_t>(piece)];
+        strangers += thread < 0 || thread >= size;
+      });
       for (const std::atomic<int> &count : counts)
         REQUIRE(count == 1);
+      REQUIRE(strangers == 0);
     }
   }
+}
+
+TEST_CASE("a job of one piece runs on the calling thread", "[runtime][threads]") {
+  ThreadPool pool(3);
+  for (int job = 0; job < 50; ++job)
+    pool.run(1, [caller = std::this_thread::get_id()](int piece, int thread) {
+      REQUIRE(piece == 0);
+      REQUIRE(thread == 0);
+      REQUIRE(std::this_thread::get_id() == caller);
+    });
+}
+
+TEST_CASE("ranges are as large as the grain and wake nobody below it", "[runtime][threads]") {
+  ThreadPool pool(2);
+  RunContext run(pool, nullptr, 0);
+  for (int64_t units : {0, 1, 7, 99, 100, 199, 200, 1000, 100000}) {
+    std::atomic<int64_t> sum{0}, ranges{0}, small{0};
+    run.parallelFor(units, 100, [&](int64_t begin, int64_t end, void *) {
+      sum += end - begin;
+      ++ranges;
+      small += end - begin < 100;
+    });
+    CHECK(sum == units);
+    CHECK(ranges == (units == 0 ? 0 : std::clamp<int64_t>(units / 100, 1, 8)));
+    CHECK(small == (units > 0 && units < 100 ? 1 : 0));
+  }
+  CHECK(getProductGrain(kProductGrain / 3) == 3);
+  CHECK(getProductGrain(0) == kProductGrain);
+  CHECK(getProductGrain(kProductGrain * 5) == 1);
+  CHECK(getUsefulThreads(4, kProductGrain * 3 - 1) == 2);
+  CHECK(getUsefulThreads(4, 10) == 1);
+  CHECK(getUsefulThreads(4, kProductGrain * 100) == 4);
 }
