@@ -51,6 +51,8 @@ static void pointToPanel(GemmTile &tile, const PackedGemm &weights, int64_t pane
   tile.order = weights.order ? weights.order + panel * weights.steps : nullptr;
   tile.place = weights.place ? weights.place + panel * weights.steps : nullptr;
   tile.safeBlocks = weights.safeSteps ? weights.safeSteps[panel] : 0;
+  tile.balancedBlocks = weights.balancedSteps ? weights.balancedSteps[panel] : 0;
+  tile.weightSum = weights.weightSum + firstColumn;
   tile.columns = static_cast<int>(std::min<int64_t>(weights.kernel->columns, weights.columns - firstColumn));
 }
 
@@ -116,6 +118,9 @@ void runBlock(const PackedGemm &weights, const RequantParams &params, const Gemm
       tile.ldhElems = codes.ldhElems;
       tile.highStep = codes.highStep;
       tile.highSteps = codes.highSteps;
+      tile.split = codes.split;
+      tile.ldSplitElems = codes.ldSplitElems;
+      tile.splitSum = codes.splitSum;
       char *dst = elementAddress(block.dst, block.output, row * block.ldcElems + column);
       tile.c = dst;
       if (params.exact32)

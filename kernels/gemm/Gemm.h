@@ -44,6 +44,9 @@ struct TileCodes {
   int64_t ldhElems;
   const int32_t *highStep;
   int64_t highSteps;
+  const uint8_t *split;
+  int64_t ldSplitElems;
+  const int32_t *splitSum;
 };
 
 /// One block of rows against panels [panelBegin, panelEnd) of `weights`, whose first column is channel `firstChannel`
@@ -62,7 +65,8 @@ struct GemmBlock {
 /// Bytes of scratch that prepareBlock needs for blocks of up to `rows` rows (64-byte aligned).
 int64_t getBlockScratchBytes(const PackedGemm &weights, int64_t rows);
 
-/// Cuts block.a into tiles of even height and sets codes >= 128 apart where the kernel needs it; block.a stays as it is.
+/// Cuts block.a into tiles of even height and sets codes >= 128 apart, or splits all codes of a tile with many of them, where the kernel needs
+/// it; block.a stays as it is.
 void prepareBlock(const PackedGemm &weights, const RequantParams &params, GemmBlock &block, void *scratch);
 
 void runBlock(const PackedGemm &weights, const RequantParams &params, const GemmBlock &block);

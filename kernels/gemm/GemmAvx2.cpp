@@ -47,36 +47,76 @@ struct PairDot {
   }
 };
 
-/// All codes: even and odd codes widened to int16, products added in int32 by vpmaddwd.
-struct WideDot {
-  struct Words {
-    __m256i even, odd;
-  };
-  struct A {
-    Words first, second;
-  };
-  using B = A;
-  static constexpr int kStep = 8;
-  static QFX_INLINE Words widenCodes(__m256i a) {
-    return {_mm256_and_si256(a, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(a, 8)};
+struct Words {
+  __m256i even, odd;
+};
+QFX_INLINE Words widenSigned(__m256i x) { return {_mm256_srai_epi16(_mm256_slli_epi16(x, 8), 8), _mm256_srai_epi16(x, 8)}; }
+
+/// All codes, half a step of 8 at a time: even and odd codes widened to int16, products added in int32 by vpmaddwd.
+struct WideHalf {
+  static QFX_INLINE Words loadA(const uint8_t *a, int half) {
+    __m256i codes = broadcastCodes(a + 4 * half);
+    return {_mm256_and_si256(codes, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(codes, 8)};
   }
-  static QFX_INLINE Words widenWeights(__m256i b) {
-    return {_mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8), _mm256_srai_epi16(b, 8)};
-  }
-  static QFX_INLINE A loadA(const uint8_t *a) {
-    return {widenCodes(broadcastCodes(a)), widenCodes(broadcastCodes(a + 4))};
-  }
-  static QFX_INLINE B loadB(const int8_t *b, int half) {
-    return {widenWeights(loadWeights(b)), widenWeights(loadWeights(b + half))};
-  }
-  static QFX_INLINE __m256i half(__m256i acc, Words a, Words b) {
+  static QFX_INLINE Words loadB(const int8_t *b) { return widenSigned(loadWeights(b)); }
+  static QFX_INLINE __m256i dot(__m256i acc, Words a, Words b) {
     acc = _mm256_add_epi32(acc, _mm256_madd_epi16(a.even, b.even));
     return _mm256_add_epi32(acc, _mm256_madd_epi16(a.odd, b.odd));
   }
-  static QFX_INLINE __m256i dot(__m256i acc, const A &a, const B &b) {
-    return half(half(acc, a.first, b.first), a.second, b.second);
-  }
 };
+
+/// Adds all steps of the panel, half a step at a time: the widened weights of a whole one would not fit the registers.
+template <int MR, int NV> QFX_INLINE void accumulateWide(__m256i (&acc)[MR][NV], const GemmTile &tile) {
+  const int8_t *b = tile.b;
+  for (int64_t step = 0; step < tile.blocks; ++step) {
+    const uint8_t *ak = tile.a + tile.order[step];
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half, b += NV * 32) {
+      Words bv[NV];
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v)
+        bv[v] = WideHalf::loadB(b + v * 32);
+#pragma GCC unroll 8
+      for (int r = 0; r < MR; ++r) {
+        Words av = WideHalf::loadA(ak + r * tile.ldaElems, half);
+#pragma GCC unroll 8
+        for (int v = 0; v < NV; ++v)
+          acc[r][v] = WideHalf::dot(acc[r][v], av, bv[v]);
+      }
+    }
+  }
+}
+
+/// Adds steps [begin, end) of the panel, of split codes (HighCodes.h).  Pairs of products always fit int16, fours in balanced steps.
+template <bool Balanced, int MR, int NV>
+QFX_INLINE void accumulateSplit(__m256i (&acc)[MR][NV], const GemmTile &tile, int64_t begin, int64_t end) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  const int8_t *b = tile.b + begin * NV * 64;
+  for (int64_t step = begin; step < end; ++step, b += NV * 64) {
+    const uint8_t *ak = tile.split + 2 * tile.order[step];
+#pragma GCC unroll 8
+    for (int r = 0; r < MR; ++r) {
+      const uint8_t *row = ak + r * tile.ldSplitElems;
+      __m256i first[NV];
+      __m256i magnitude = broadcastCodes(row), sign = broadcastCodes(row + 8);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v)
+        first[v] = _mm256_maddubs_epi16(magnitude, _mm256_xor_si256(sign, loadWeights(b + v * 32)));
+      magnitude = broadcastCodes(row + 4);
+      sign = broadcastCodes(row + 12);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) {
+        __m256i second = _mm256_maddubs_epi16(magnitude, _mm256_xor_si256(sign, loadWeights(b + NV * 32 + v * 32)));
+        if constexpr (Balanced) {
+          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(_mm256_add_epi16(first[v], second), ones));
+        } else {
+          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(first[v], ones));
+          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(second, ones));
+        }
+      }
+    }
+  }
+}
 
 /// What was cut off the codes, at most 128: a pair of its products is at least -2*128*128, which fits int16.
 template <int MR, int NV> QFX_INLINE void addHigh(__m256i (&acc)[MR][NV], const GemmTile &tile) {
@@ -107,13 +147,28 @@ template <int MR, int NV> __attribute__((noinline)) void below128Tile(const Gemm
 template <int MR, int NV> __attribute__((noinline)) void wideTile(const GemmTile &tile) {
   __m256i acc[MR][NV];
   clearTile<Avx2Ops, MR, NV>(acc);
-  accumulate<Avx2Ops, WideDot, MR, NV, true>(acc, tile, 0, tile.blocks);
+  accumulateWide<MR, NV>(acc, tile);
+  storeTile<Avx2Ops, MR, NV>(acc, tile);
+}
+
+/// Split codes: the balanced steps, then the others, on top of what makes up for the codes' shift and the weights' inversion.
+template <int MR, int NV> __attribute__((noinline)) void splitTile(const GemmTile &tile) {
+  __m256i acc[MR][NV];
+#pragma GCC unroll 8
+  for (int r = 0; r < MR; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v)
+      acc[r][v] = _mm256_add_epi32(_mm256_slli_epi32(Avx2Ops::loadInts(tile.weightSum + v * 8), 7), _mm256_set1_epi32(tile.splitSum[r]));
+  accumulateSplit<true, MR, NV>(acc, tile, 0, tile.balancedBlocks);
+  accumulateSplit<false, MR, NV>(acc, tile, tile.balancedBlocks, tile.blocks);
   storeTile<Avx2Ops, MR, NV>(acc, tile);
 }
 
 template <int MR> QFX_INLINE void runRows(const GemmTile &tile) {
   if (tile.below128)
     tile.columns > 8 ? below128Tile<MR, 2>(tile) : below128Tile<MR, 1>(tile);
+  else if (tile.split)
+    tile.columns > 8 ? splitTile<MR, 2>(tile) : splitTile<MR, 1>(tile);
   else
     tile.columns > 8 ? wideTile<MR, 2>(tile) : wideTile<MR, 1>(tile);
 }

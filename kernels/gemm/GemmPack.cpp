@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 namespace qfx::kernels {
 
@@ -22,7 +23,7 @@ struct Layout {
     safeBytes = kernel.hasOrder() ? roundUp(panelCount * sizeof(int32_t), 64) : 0;
     sumBytes = roundUp(columns * sizeof(int32_t), 64);
   }
-  int64_t total() const { return panelBytes + 2 * orderBytes + safeBytes + sumBytes; }
+  int64_t total() const { return panelBytes + 2 * orderBytes + 2 * safeBytes + sumBytes; }
 };
 } // namespace
 
@@ -43,8 +44,9 @@ PackedGemm viewPackedGemm(const GemmKernel &kernel, int64_t columns, int64_t dep
     packed.order = reinterpret_cast<const int32_t *>(next);
     packed.place = reinterpret_cast<const int32_t *>(next + layout.orderBytes);
     packed.safeSteps = reinterpret_cast<const int32_t *>(next + 2 * layout.orderBytes);
+    packed.balancedSteps = reinterpret_cast<const int32_t *>(next + 2 * layout.orderBytes + layout.safeBytes);
   }
-  packed.weightSum = reinterpret_cast<const int32_t *>(next + 2 * layout.orderBytes + layout.safeBytes);
+  packed.weightSum = reinterpret_cast<const int32_t *>(next + 2 * layout.orderBytes + 2 * layout.safeBytes);
   return packed;
 }
 
@@ -65,16 +67,24 @@ static void readColumn(const GemmWeights &weights, int64_t column, int64_t k, in
   }
 }
 
-/// Whether 127 times the sum of any signs-alike part of both int16 lanes' four weights fits int16.
-static bool isSafeStep(const int8_t (&w)[8]) {
+namespace {
+/// How a step's weights may be multiplied, best first; a step is as good as its worst column.
+enum class StepKind : uint8_t { Balanced, Safe, Other };
+} // namespace
+
+/// By the four weights w of each of both int16 lanes: 128 * (their sum with any w as ~w) fits int16; 127 * (any signs-alike part) does; neither.
+static StepKind classifyStep(const int8_t (&w)[8]) {
+  StepKind kind = StepKind::Balanced;
   for (int lane = 0; lane < 4; lane += 2) {
     int positive = 0, negative = 0;
     for (int8_t value : {w[lane], w[lane + 1], w[lane + 4], w[lane + 5]})
       (value > 0 ? positive : negative) += value;
     if (positive > 258 || negative < -258)
-      return false;
+      return StepKind::Other;
+    if (positive - negative > 252)
+      kind = StepKind::Safe;
   }
-  return true;
+  return kind;
 }
 
 static int32_t sumColumn(const GemmWeights &weights, int64_t column) {
@@ -94,36 +104,60 @@ void packGemmPanels(const GemmKernel &kernel, const GemmWeights &weights, int64_
   int8_t *behind = panels + layout.panelBytes + layout.orderBytes;
   auto *places = reinterpret_cast<int32_t *>(behind);
   auto *safeSteps = reinterpret_cast<int32_t *>(behind + layout.orderBytes);
-  auto *weightSum = reinterpret_cast<int32_t *>(behind + layout.orderBytes + layout.safeBytes);
+  auto *balancedSteps = reinterpret_cast<int32_t *>(behind + layout.orderBytes + layout.safeBytes);
+  auto *weightSum = reinterpret_cast<int32_t *>(behind + layout.orderBytes + 2 * layout.safeBytes);
+  std::vector<int64_t> between; // the steps of a panel that are safe and not balanced,
+  std::vector<int8_t> betweenBlocks; // and their weights
 
   for (int64_t panel = begin; panel < end; ++panel) {
     int64_t first = panel * kernel.columns; // all panels before it are full
     int64_t width = std::min<int64_t>(kernel.columns, roundUp(weights.columns - first, kernel.vectorColumns));
     for (int64_t n = first; n < std::min(first + width, weights.columns); ++n)
       weightSum[n] = sumColumn(weights, n);
+    for (int64_t n = weights.columns; n < first + width; ++n)
+      weightSum[n] = 0;
     int8_t *dst = panels + first * layout.steps * kernel.kStep;
     int64_t stepBytes = width * kernel.kStep;
     int32_t *panelOrder = order + panel * layout.steps;
     int64_t front = 0, back = layout.steps;
+    auto setPlace = [&](int64_t step, int64_t place) {
+      if (!kernel.hasOrder())
+        return;
+      panelOrder[place] = static_cast<int32_t>(step * kernel.kStep);
+      places[panel * layout.steps + step] = static_cast<int32_t>(place);
+    };
+    between.clear();
+    betweenBlocks.clear();
     for (int64_t step = 0; step < layout.steps; ++step) {
       int8_t values[64][8];
-      bool safe = true;
+      StepKind kind = StepKind::Balanced;
       for (int64_t n = 0; n < width; ++n) {
         readColumn(weights, first + n, step * kernel.kStep, kernel.kStep, values[n]);
-        safe = safe && (!kernel.hasOrder() || isSafeStep(values[n]));
+        if (kernel.hasOrder())
+          kind = std::max(kind, classifyStep(values[n]));
       }
-      int64_t place = safe ? front++ : --back;
-      if (kernel.hasOrder()) {
-        panelOrder[place] = static_cast<int32_t>(step * kernel.kStep);
-        places[panel * layout.steps + step] = static_cast<int32_t>(place);
+      int8_t *block;
+      if (kind == StepKind::Safe) {
+        between.push_back(step);
+        betweenBlocks.resize(betweenBlocks.size() + static_cast<size_t>(stepBytes));
+        block = betweenBlocks.data() + betweenBlocks.size() - stepBytes;
+      } else {
+        int64_t place = kind == StepKind::Balanced ? front++ : --back;
+        setPlace(step, place);
+        block = dst + place * stepBytes;
       }
-      int8_t *block = dst + place * stepBytes;
       for (int half = 0; half < kernel.kStep; half += 4)
         for (int64_t n = 0; n < width; ++n, block += 4)
           std::memcpy(block, values[n] + half, 4);
     }
-    if (kernel.hasOrder())
-      safeSteps[panel] = static_cast<int32_t>(front);
+    if (!kernel.hasOrder())
+      continue;
+    for (size_t i = 0; i < between.size(); ++i)
+      setPlace(between[i], front + static_cast<int64_t>(i));
+    if (!betweenBlocks.empty())
+      std::memcpy(dst + front * stepBytes, betweenBlocks.data(), betweenBlocks.size());
+    balancedSteps[panel] = static_cast<int32_t>(front);
+    safeSteps[panel] = static_cast<int32_t>(back);
   }
 }
 

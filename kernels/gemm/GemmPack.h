@@ -3,8 +3,9 @@
 // A panel holds `columns` neighbouring output channels (the last one fewer, rounded up to vectorColumns); inside it
 // stand blocks of 4 neighbouring k: block-major, then column, then k: b[k / 4][column][k % 4].  K is padded with zero
 // weights to a multiple of kStep.  A kernel with kStep 8 has two such blocks per step and keeps the steps of each panel
-// in an order of its own: first those in which, for every column, the weights w0+w1+w4+w5 and w2+w3+w6+w7 have positive
-// and negative parts of at most 258, so that 127 * (the sum) fits int16; `order` tells the k of each step.
+// in an order of its own: first the balanced ones, in which for every column the magnitudes of w0, w1, w4, w5 and those of w2, w3, w6, w7 add
+// up to at most 252, so that 128 * (the sum with any of the weights inverted bit by bit) fits int16; then the other safe ones, in which the
+// positive and negative parts of those sums are at most 258, so that 127 * (the sum) does; then the rest.  `order` tells the k of each step.
 #ifndef KERNELS_GEMM_GEMMPACK_H
 #define KERNELS_GEMM_GEMMPACK_H
 
@@ -29,8 +30,9 @@ struct PackedGemm {
   const int8_t *panels = nullptr;
   const int32_t *order = nullptr;     ///< [panels][steps] or null
   const int32_t *place = nullptr;     ///< [panels][steps] or null: where the step of k = 8 * index stands
-  const int32_t *safeSteps = nullptr; ///< [panels] or null
-  const int32_t *weightSum = nullptr; ///< [columns], sum over k
+  const int32_t *safeSteps = nullptr; ///< [panels] or null: how many steps are safe, the balanced ones included
+  const int32_t *balancedSteps = nullptr; ///< [panels] or null
+  const int32_t *weightSum = nullptr; ///< [columns], sum over k; readable for whole panels
 
   int64_t panelCount() const { return (columns + kernel->columns - 1) / kernel->columns; }
   /// Codes a row of A must have readable: depth rounded up to whole steps.

@@ -22,7 +22,12 @@ struct GemmTile {
   const int32_t *order;  ///< k at which each block of the panel starts, or null: 0, kStep, 2 kStep, ...
   int64_t blocks;        ///< number of k blocks
   int64_t safeBlocks;    ///< leading blocks whose 4-products sums fit int16 when codes stay below 128
+  int64_t balancedBlocks; ///< leading blocks whose 4-products sums of split codes fit int16
   bool below128;         ///< every code of a is below 128 (a hint, used by kernels without exact u8 x s8 products)
+  const uint8_t *split;  ///< null, or a once more, as HighCodes::split wrote it: what is multiplied when below128 is false
+  int64_t ldSplitElems;
+  const int32_t *splitSum; ///< [rows], what to add to a row of products of split codes
+  const int32_t *weightSum; ///< of the columns, for `split`
   const uint8_t *highCodes;   ///< what codes of a are cut by to stay below 128: u8 [rows, 8 * highSteps], HighCodes.h
   int64_t ldhElems;
   const int32_t *highStep; ///< index, in the natural order of k, of each step that highCodes has codes for

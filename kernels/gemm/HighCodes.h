@@ -2,7 +2,8 @@
 //
 // Calibrated activations mostly stay below 128 (reduce_range), but outliers do not.  A tile with few of them is cut: each
 // code a becomes min(a, 127), and the rest, at most 128, goes into a small matrix of its own, whose products are added
-// separately.  A tile with many is multiplied by the kernel's slower exact sequence instead.
+// separately.  The codes of a tile with many are split into a sign and a magnitude of at most 128: with a - 128 = -m, (a - 128) * w = m * ~w + m, and a
+// pair of products of such an m fits int16; the sum of these m, and 128 times the sum of the weights, are added separately.
 #ifndef KERNELS_GEMM_HIGHCODES_H
 #define KERNELS_GEMM_HIGHCODES_H
 
@@ -18,6 +19,9 @@ struct HighCodes {
   /// Cuts the codes of the `count` steps in `found` to 127 and writes what was cut to high [rows, 8 * count].
   void (*cut)(uint8_t *a, int64_t rows, int64_t ldaElems, const int32_t *found, int64_t count, uint8_t *high,
               int64_t ldhElems);
+  /// Writes each step of the rows as the 8 magnitudes |a - 128| and 8 bytes of sign, 255 where a < 128 and else 0: split [rows, 16 * steps];
+  /// and the sums of the magnitudes whose sign is 255: sum [rows].
+  void (*split)(const uint8_t *a, int64_t rows, int64_t steps, int64_t ldaElems, uint8_t *split, int64_t ldSplitElems, int32_t *sum);
 };
 
 #if defined(__x86_64__)
@@ -25,7 +29,9 @@ int64_t findHighCodes_avx2(const uint8_t *a, int64_t rows, int64_t steps, int64_
                            int32_t *found);
 void cutHighCodes_avx2(uint8_t *a, int64_t rows, int64_t ldaElems, const int32_t *found, int64_t count, uint8_t *high,
                        int64_t ldhElems);
-inline constexpr HighCodes kHighCodesAvx2 = {findHighCodes_avx2, cutHighCodes_avx2};
+void splitCodes_avx2(const uint8_t *a, int64_t rows, int64_t steps, int64_t ldaElems, uint8_t *split, int64_t ldSplitElems,
+                     int32_t *sum);
+inline constexpr HighCodes kHighCodesAvx2 = {findHighCodes_avx2, cutHighCodes_avx2, splitCodes_avx2};
 #endif
 
 } // namespace qfx::kernels

@@ -1,4 +1,4 @@
-// Finds and cuts codes of 128 and more with AVX2.
+// Finds, cuts and splits codes of 128 and more with AVX2.
 #include "kernels/gemm/HighCodes.h"
 
 #include "kernels/isa/Intrinsics.h"
@@ -46,4 +46,20 @@ void qfx::kernels::cutHighCodes_avx2(uint8_t *a, int64_t rows, int64_t ldaElems,
       _mm_storel_epi64(from, _mm_min_epu8(codes, largest));
       _mm_storel_epi64(reinterpret_cast<__m128i *>(high + r * ldhElems + i * 8), _mm_subs_epu8(codes, largest));
     }
+}
+
+void qfx::kernels::splitCodes_avx2(const uint8_t *a, int64_t rows, int64_t steps, int64_t ldaElems, uint8_t *split,
+                                   int64_t ldSplitElems, int32_t *sum) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const uint8_t *from = a + r * ldaElems;
+    uint8_t *to = split + r * ldSplitElems;
+    __m128i total = _mm_setzero_si128();
+    for (int64_t step = 0; step < steps; ++step, from += 8, to += 16) {
+      __m128i value = _mm_xor_si128(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(from)), _mm_set1_epi8(-128));
+      __m128i magnitude = _mm_abs_epi8(value), sign = _mm_cmpgt_epi8(_mm_setzero_si128(), value);
+      _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm_unpacklo_epi64(magnitude, sign));
+      total = _mm_add_epi64(total, _mm_sad_epu8(_mm_and_si128(magnitude, sign), _mm_setzero_si128()));
+    }
+    sum[r] = _mm_cvtsi128_si32(total); // of the lower 8 bytes
+  }
 }

@@ -91,8 +91,20 @@ TEST_CASE("the leading steps of ordered panels cannot saturate int16", "[pack]")
               }
               REQUIRE(most <= 32767);
               REQUIRE(least >= -32768);
+              if (step >= packed.balancedSteps[panel])
+                continue;
+              // Magnitudes of 128, each weight as it is or inverted.
+              most = least = 0;
+              for (int i : {lane, lane + 1, lane + 4, lane + 5}) {
+                int value = w[c * k + start + i];
+                most += 128 * std::max(value, ~value);
+                least += 128 * std::min(value, ~value);
+              }
+              REQUIRE(most <= 32767);
+              REQUIRE(least >= -32768);
             }
         }
+        REQUIRE(packed.balancedSteps[panel] <= packed.safeSteps[panel]);
         if (!extreme)
           CHECK(packed.safeSteps[panel] > 0);
         else
