@@ -52,6 +52,8 @@ void printTotal(const Options &options, const std::string &kernel, double totalN
 /// The families; each runs every matching table row on every fitting layer.
 void runGemmFamily(const Options &options, const std::vector<Layer> &layers);
 void runConvFamily(const Options &options, const std::vector<Layer> &layers, bool depthwise);
+/// Linear layers of the list with weights of 8 and 4 bits, group size 128, beside the float product; vs_float: float time / time.
+void runWeightOnlyFamily(const Options &options, const std::vector<Layer> &layers);
 /// Observers on fixed data; prints median and minimum of each case.
 void runObserverFamily();
 

@@ -10,12 +10,13 @@
 using namespace qfx;
 
 static const char *const kUsage =
-    "usage: qfx-bench gemm|conv|depthwise --shapes=FILE [--kernel=REGEX] [--threads=N] [--codes=0..127|0..255]\n"
+    "usage: qfx-bench gemm|conv|depthwise|weight-only --shapes=FILE [--kernel=REGEX] [--threads=N] [--codes=0..127|0..255]\n"
     "                 [--no-scalar] [--csv]\n"
     "       qfx-bench observers\n"
     "  gemm       u8 x s8 products; convolutions of the list as the product of their im2col matrix\n"
     "  conv       convolutions, im2col and output stage included (not depthwise)\n"
     "  depthwise  depthwise convolutions\n"
+    "  weight-only  linear layers with 8- and 4-bit weights (group size 128) beside the float product\n"
     "  observers  histogram, min-max and per-channel observers on fixed data, beside a plain read\n"
     "Every table row that this processor supports and whose name REGEX finds is measured; a line is its own repro.\n"
     "gops: 2 * multiply-adds / time of the fastest repetition, padded taps counted.  of_peak: share of the measured\n"
@@ -62,8 +63,8 @@ int main(int argc, char **argv) {
     bench::runObserverFamily();
     return 0;
   }
-  if (options.family != "gemm" && options.family != "conv" && options.family != "depthwise")
-    return fail("expected the family gemm, conv, depthwise or observers, found '" + options.family + "'\n" + kUsage);
+  if (options.family != "gemm" && options.family != "conv" && options.family != "depthwise" && options.family != "weight-only")
+    return fail("expected the family gemm, conv, depthwise, weight-only or observers, found '" + options.family + "'\n" + kUsage);
   if (options.shapes.empty())
     return fail(std::string("expected --shapes=FILE\n") + kUsage);
   try {
@@ -76,7 +77,9 @@ int main(int argc, char **argv) {
   if (!error.empty())
     return fail(error);
   bench::printHeader(options);
-  if (options.family == "gemm")
+  if (options.family == "weight-only")
+    bench::runWeightOnlyFamily(options, layers);
+  else if (options.family == "gemm")
     bench::runGemmFamily(options, layers);
   else
     bench::runConvFamily(options, layers, options.family == "depthwise");

@@ -61,9 +61,9 @@ TEST_CASE("weight-only products are chains of fma on dequantized weights", "[ker
   isas.push_back(Isa::Scalar);
   for (int bits : {8, 4})
     for (int64_t n : {1, 7, 8, 15, 16, 17, 33, 64})
-      for (int64_t k : {1, 2, 5, 31, 64, 67})
+      for (int64_t k : {1, 2, 5, 31, 67, 260})
         for (int64_t groupSize : {int64_t(1), int64_t(16), int64_t(32), k})
-          for (int64_t rows : {1, 3, 4, 6}) {
+          for (int64_t rows : {1, 3, 4, 6, 13}) {
             Case one(random, bits, n, k, groupSize);
             std::vector<float> src = random.floats(rows * k), expected(static_cast<size_t>(rows * n));
             bool hasBias = rows != 3;
