@@ -8,7 +8,7 @@
 
 namespace qfx::runtime {
 
-static constexpr int64_t kPackedAtOnce = 4 << 20; ///< bytes
+static constexpr int64_t kPackedAtOnce = 1 << 20; ///< bytes, in memory beside what they are packed to
 
 llvm::Expected<std::shared_ptr<PackedLinear>> packLinear(BindContext &context, llvm::StringRef tag, const Tensor &weight) {
   return context.getCached<PackedLinear>(tag, [&]() -> llvm::Expected<std::shared_ptr<PackedLinear>> {
