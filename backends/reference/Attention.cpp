@@ -2,12 +2,15 @@
 #include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
+#include "kernels/elementwise/Binary.h"
+#include "kernels/elementwise/Unary.h"
 #include "kernels/reduce/Reduce.h"
 #include "kernels/sgemm/Sgemm.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace qfx::runtime {
 
@@ -42,14 +45,25 @@ struct AttentionPlan {
   }
 };
 
+/// The row functions of scores.
+struct AttentionKernels {
+  const kernels::SgemmKernel &product = kernels::selectSgemm();
+  const kernels::ReduceKernels &reduce = kernels::selectReduce();
+  kernels::UnaryFn scale = kernels::selectUnary(kernels::UnaryKind::MulScalar);
+  kernels::BinaryFn add = kernels::selectBinary(kernels::BinaryKind::Add);
+};
+
 /// Adds the mask's row (false: excluded), cuts off what lies behind a causal query, and turns scores into weights.  A row that excludes
 /// everything gives zeros, as PyTorch's safe softmax.
-void weigh(const AttentionPlan &plan, const kernels::ReduceKernels &kernels, float *scores, int64_t query,
+void weigh(const AttentionPlan &plan, const AttentionKernels &functions, float *scores, int64_t query,
            const std::byte *maskRow, int64_t maskStep) {
   if (maskRow && plan.mask.getDType() == DType::Bool) {
-    for (int64_t j = 0; j < plan.keys; ++j)
+    const bool keepsAll = maskStep == 1 && !std::memchr(maskRow, 0, static_cast<size_t>(plan.keys));
+    for (int64_t j = 0; !keepsAll && j < plan.keys; ++j)
       if (maskRow[j * maskStep] == std::byte(0))
         scores[j] = -__builtin_inff();
+  } else if (maskRow && maskStep <= 1) {
+    functions.add(scores, 1, reinterpret_cast<const float *>(maskRow), static_cast<int>(maskStep), scores, plan.keys, {});
   } else if (maskRow) {
     const float *added = reinterpret_cast<const float *>(maskRow);
     for (int64_t j = 0; j < plan.keys; ++j)
@@ -57,15 +71,15 @@ void weigh(const AttentionPlan &plan, const kernels::ReduceKernels &kernels, flo
   }
   int64_t reach = plan.isCausal ? std::min(query + 1, plan.keys) : plan.keys;
   std::fill(scores + reach, scores + plan.keys, -__builtin_inff());
-  if (plan.keys > 0 && kernels.max(scores, plan.keys) == -__builtin_inff())
+  if (plan.keys > 0 && functions.reduce.max(scores, plan.keys) == -__builtin_inff())
     std::fill_n(scores, plan.keys, 0.0f);
   else if (plan.keys > 0)
-    kernels.softmax(scores, scores, plan.keys);
+    functions.reduce.softmax(scores, scores, plan.keys);
 }
 
 /// Queries [first, last) of one batch.
-void attend(const AttentionPlan &plan, const kernels::SgemmKernel &kernel, const kernels::ReduceKernels &reduce,
-            int64_t index, int64_t first, int64_t last, float *panels, float *scores) {
+void attend(const AttentionPlan &plan, const AttentionKernels &functions, int64_t index, int64_t first, int64_t last, float *panels,
+            float *scores) {
   const View &q = plan.query, &k = plan.key, &v = plan.value;
   const size_t rank = q.getRank();
   int64_t rows = last - first;
@@ -78,12 +92,11 @@ void attend(const AttentionPlan &plan, const kernels::SgemmKernel &kernel, const
   args.lda = q.strides[rank - 2];
   args.c = scores;
   args.ldc = plan.keys;
-  kernels::sgemmUnpacked(kernel, args, k.getData<float>() + plan.getOffset(k, index, plan.keyGroup), k.strides[rank - 2],
+  kernels::sgemmUnpacked(functions.product, args, k.getData<float>() + plan.getOffset(k, index, plan.keyGroup), k.strides[rank - 2],
                          k.strides[rank - 1], 0, rows, panels);
   for (int64_t i = 0; i < rows; ++i) {
     float *row = scores + i * plan.keys;
-    for (int64_t j = 0; j < plan.keys; ++j)
-      row[j] = row[j] * plan.scale;
+    functions.scale(row, row, plan.keys, {plan.scale});
     const std::byte *maskRow = nullptr;
     int64_t maskStep = 0;
     if (plan.mask) {
@@ -92,7 +105,7 @@ void attend(const AttentionPlan &plan, const kernels::SgemmKernel &kernel, const
       maskRow = mask.getBytes() + (plan.getOffset(mask, index, 1) + line) * mask.getElemBytes();
       maskStep = mask.sizes[rank - 1] == 1 ? 0 : mask.strides[rank - 1];
     }
-    weigh(plan, reduce, row, first + i, maskRow, maskStep);
+    weigh(plan, functions, row, first + i, maskRow, maskStep);
   }
   args.n = plan.width;
   args.k = plan.keys;
@@ -100,7 +113,7 @@ void attend(const AttentionPlan &plan, const kernels::SgemmKernel &kernel, const
   args.lda = plan.keys;
   args.c = plan.dst.getData<float>() + plan.getOffset(plan.dst, index, 1) + first * plan.dst.strides[rank - 2];
   args.ldc = plan.dst.strides[rank - 2];
-  kernels::sgemmUnpacked(kernel, args, v.getData<float>() + plan.getOffset(v, index, plan.keyGroup), v.strides[rank - 1],
+  kernels::sgemmUnpacked(functions.product, args, v.getData<float>() + plan.getOffset(v, index, plan.keyGroup), v.strides[rank - 1],
                          v.strides[rank - 2], 0, rows, panels);
 }
 
@@ -181,11 +194,11 @@ llvm::Expected<RuntimeValue> bindAttention(BindContext &context) {
   Sizes stored = sizes;
   std::swap(stored[rank - 3], stored[rank - 2]);
   plan.dst = permuted(context.allocate(withSizes(plan.query, stored), StorageOrder::RowMajor), order);
-  const kernels::SgemmKernel &kernel = kernels::selectSgemm();
-  const kernels::ReduceKernels &reduce = kernels::selectReduce();
-  int64_t panels = kernels::getSgemmScratchSize(kernel, std::max(plan.depth, plan.keys));
+  const AttentionKernels functions;
+  int64_t panels = kernels::getSgemmScratchSize(functions.product, std::max(plan.depth, plan.keys));
   panels = (panels + 15) / 16 * 16;
   int64_t blocks = (plan.queries + kQueryBlock - 1) / kQueryBlock;
+  int64_t grain = getProductGrain(std::min(kQueryBlock, plan.queries) * plan.keys * (plan.depth + plan.width));
   StepTraits traits;
   traits.scratchBytes =
       (panels + std::min(kQueryBlock, plan.queries) * plan.keys) * static_cast<int64_t>(sizeof(float));
@@ -194,12 +207,12 @@ llvm::Expected<RuntimeValue> bindAttention(BindContext &context) {
     reads.push_back(&plan.mask);
   context.emit(
       reads, {&plan.dst},
-      [plan, panels, blocks, &kernel, &reduce](RunContext &run) {
-        run.parallelFor(plan.countBatches() * blocks, 1, [&](int64_t begin, int64_t end, void *scratch) {
+      [plan, panels, blocks, grain, functions](RunContext &run) {
+        run.parallelFor(plan.countBatches() * blocks, grain, [&](int64_t begin, int64_t end, void *scratch) {
           float *memory = static_cast<float *>(scratch);
           for (int64_t unit = begin; unit < end; ++unit) {
             int64_t first = unit % blocks * kQueryBlock;
-            attend(plan, kernel, reduce, unit / blocks, first, std::min(first + kQueryBlock, plan.queries), memory,
+            attend(plan, functions, unit / blocks, first, std::min(first + kQueryBlock, plan.queries), memory,
                    memory + panels);
           }
         });

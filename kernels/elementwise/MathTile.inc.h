@@ -32,7 +32,7 @@ template <class Ops> typename Ops::F powerOfTwo(typename Ops::I n) {
 template <class Ops> struct ExpParts {
   typename Ops::I n;
   typename Ops::F p;
-  explicit ExpParts(typename Ops::F x) {
+  inline __attribute__((always_inline)) explicit ExpParts(typename Ops::F x) {
     using F = typename Ops::F;
     F whole = Ops::rne(x * Ops::set(0x1.715476p+0f)); // 1/ln2
     F r = Ops::fma(whole, Ops::set(-0x1.62e430p-1f), x);
@@ -50,7 +50,7 @@ template <class Ops> struct ExpParts {
 };
 
 /// e^x within 1 ulp; overflows to inf above 88.7228, goes through the denormals to 0.
-template <class Ops> typename Ops::F expBatch(typename Ops::F x) {
+template <class Ops> inline __attribute__((always_inline)) typename Ops::F expBatch(typename Ops::F x) {
   using F = typename Ops::F;
   F bounded = Ops::min(Ops::max(x, Ops::set(-105.0f)), Ops::set(89.0f));
   ExpParts<Ops> parts(bounded);
