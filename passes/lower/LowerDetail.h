@@ -7,7 +7,12 @@
 #include "passes/lower/Lower.h"
 #include "passes/prepare/PreparedState.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace qfx {
 
@@ -51,12 +56,30 @@ void eraseIfUnused(Graph &graph, std::initializer_list<Node *> nodes);
 /// Row of the group for what `node` calls (function, method or module class), or null.
 const LoweringRow *findRow(const LowerState &state, LoweringGroup group, const Node &node);
 
-/// A quantized module of class `target` from the reference (or float) module that `call` calls.
-llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call,
-                                              const OutputQParams *output);
+/// A quantized module of class `target` from the reference (or float) module that `call` calls, without output parameters.
+llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call);
 
-/// The first free sibling path of `path`: l_1, l_2, ...
-std::string getFreshPath(const Module &root, llvm::StringRef path);
+/// The module calls that a step of lowering rewrites: their modules are made and put in place together, when it is known which calls of each
+/// module the step takes.
+class ModuleCalls {
+public:
+  /// \param output  parameters of the result; none for classes that have no such attributes.
+  void add(Node &ref, const TargetInfo &target, std::optional<OutputQParams> output);
+  /// One instance serves calls with equal output parameters and stands at the module's path; further parameters, or calls that stay as they
+  /// are, lead to instances of their own under fresh paths (l_1, l_2, ...) that share the packed weight (workflow 6.1, QFX).
+  llvm::Error place(LowerState &state);
+
+private:
+  struct Call {
+    Node *ref;
+    const TargetInfo *target;
+    std::optional<OutputQParams> output;
+  };
+  static llvm::Error placeAt(LowerState &state, llvm::StringRef path, llvm::ArrayRef<Call> lowered, bool isEveryCall);
+
+  llvm::StringMap<unsigned> indexOfPath;
+  std::vector<std::pair<std::string, std::vector<Call>>> calls; ///< by path, in order of the first one
+};
 
 /// The arguments of a call's prepack: the quantized weight, then bias and geometry in the prepack's own order.
 llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,

@@ -9,9 +9,7 @@
 #include "passes/WeightQParams.h"
 #include "passes/ValueOrigin.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace qfx {
 
@@ -50,8 +48,7 @@ static llvm::Error quantizeWeights(Module &module, const Module &reference) {
   return llvm::Error::success();
 }
 
-llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call,
-                                              const OutputQParams *output) {
+llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const TargetInfo &target, const Node &call) {
   static const TargetInfo &prelu = requireModuleClass("torch.nn.PReLU");
   ModuleRef source = state.model.getModule(call);
   ModuleRef root = source->getClass()->getOp().has(Traits::Composite) ? source->findChild("0") : source;
@@ -70,10 +67,6 @@ llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const Tar
       return weight.takeError();
     module->setParameter("weight", std::move(*weight));
   }
-  if (output && target.getSignature().findSlot("scale")) { // Dropout keeps its input's
-    module->setAttribute("scale", output->scale);
-    module->setAttribute("zero_point", output->zeroPoint);
-  }
   return module;
 }
 
@@ -88,79 +81,10 @@ static const LoweringRow *findStaticRow(const LowerState &state, const Node &cal
   return inner && inner->isA(*row->inner) ? row : nullptr;
 }
 
-namespace {
-struct ModuleMatch {
-  StaticMatch pattern;
-  const TargetInfo *target; ///< class of the quantized module
-};
-} // namespace
-
-std::string getFreshPath(const Module &root, llvm::StringRef path) {
-  for (unsigned i = 1;; ++i) {
-    std::string candidate = path.str() + "_" + std::to_string(i);
-    auto [parentPath, name] = splitPath(candidate);
-    ModuleRef parent = parentPath.empty() ? nullptr : root.findModule(parentPath);
-    if (!(parent ? *parent : root).hasMember(name))
-      return candidate;
-  }
-}
-
-/// Lowers all matched calls of one module.  One instance serves calls with equal output parameters; further parameters, or calls that
-/// stay reference patterns, lead to instances of their own under fresh paths that share the packed weight (workflow 6.1, QFX).
-static llvm::Error lowerCallsOfModule(LowerState &state, llvm::StringRef path, llvm::ArrayRef<ModuleMatch> matches,
-                                      bool everyCallMatches) {
-  Module &root = state.model.getRoot();
-  struct Instance {
-    OutputQParams output;
-    const TargetInfo *target;
-    std::string path;
-    bool isSame(const OutputQParams &other, const TargetInfo *otherTarget) const { return output == other && target == otherTarget; }
-  };
-  std::vector<Instance> instances;
-  llvm::DenseMap<const TargetInfo *, ModuleRef> firsts; // what instances of a class share
-  for (const ModuleMatch &match : matches)
-    if (ModuleRef &first = firsts[match.target]; !first) {
-      auto made = makeQuantizedModule(state, *match.target, *match.pattern.ref, nullptr);
-      if (!made)
-        return made.takeError();
-      first = std::move(*made);
-    }
-  for (const ModuleMatch &match : matches) {
-    Node *quantize = match.pattern.quantize, *ref = match.pattern.ref;
-    OutputQParams output = getOutputQParams(state, *quantize);
-    auto known = llvm::find_if(instances, [&](const Instance &entry) { return entry.isSame(output, match.target); });
-    std::string instancePath;
-    if (known != instances.end()) {
-      instancePath = known->path;
-    } else {
-      instancePath = instances.empty() && everyCallMatches ? path.str() : getFreshPath(root, path);
-      ModuleRef instance = firsts[match.target]->shallowCopy();
-      instance->setAttribute("scale", output.scale);
-      instance->setAttribute("zero_point", output.zeroPoint);
-      root.setModule(instancePath, instance);
-      instances.push_back({output, match.target, instancePath});
-    }
-    ref->setTargetPath(instancePath);
-    auto [scaleNode, zeroPointNode] = getQParamNodes(*quantize);
-    Node *dequantize = ref->getArg(0).getNode();
-    ref->replaceInputWith(dequantize, dequantize->getArg(0).getNode());
-    quantize->replaceAllUsesWith(ref);
-    state.model.getGraph().erase(quantize);
-    eraseIfUnused(state.model.getGraph(), {scaleNode, zeroPointNode});
-    if (match.pattern.relu) {
-      setValueOrigin(*ref, *match.pattern.relu);
-      state.model.getGraph().erase(match.pattern.relu);
-    }
-  }
-  return llvm::Error::success();
-}
-
 llvm::Error lowerStaticModules(LowerState &state) {
-  llvm::StringMap<unsigned> numCalls, indexOfPath;
-  std::vector<std::pair<std::string, std::vector<ModuleMatch>>> matches; // by path, in order of first match
+  std::vector<StaticMatch> matches;
+  ModuleCalls calls;
   for (Node &node : state.model.getGraph().nodes()) {
-    if (node.is(Opcode::CallModule))
-      ++numCalls[node.getTargetText()];
     auto pattern = matchStaticPattern(state, node);
     if (!pattern || !pattern->ref->is(Opcode::CallModule) || !areDequantized(*pattern->ref, 1) || !pattern->ref->hasOneUser())
       continue;
@@ -169,19 +93,28 @@ llvm::Error lowerStaticModules(LowerState &state) {
     const TargetInfo *target = row ? pattern->relu ? row->toRelu : row->to : nullptr;
     if (!target)
       continue;
-    llvm::StringRef path = pattern->ref->getTargetText();
-    auto [it, isNew] = indexOfPath.try_emplace(path, static_cast<unsigned>(matches.size()));
-    if (isNew)
-      matches.emplace_back(path.str(), std::vector<ModuleMatch>());
-    matches[it->second].second.push_back({*pattern, target});
+    calls.add(*pattern->ref, *target, getOutputQParams(state, node));
+    matches.push_back(*pattern);
   }
-  for (auto &[path, calls] : matches)
-    if (llvm::Error err = lowerCallsOfModule(state, path, calls, numCalls.lookup(path) == calls.size()))
-      return err;
+  if (llvm::Error err = calls.place(state))
+    return err;
+  for (const auto &[quantize, relu, ref] : matches) {
+    auto [scaleNode, zeroPointNode] = getQParamNodes(*quantize);
+    Node *dequantize = ref->getArg(0).getNode();
+    ref->replaceInputWith(dequantize, dequantize->getArg(0).getNode());
+    quantize->replaceAllUsesWith(ref);
+    state.model.getGraph().erase(quantize);
+    eraseIfUnused(state.model.getGraph(), {scaleNode, zeroPointNode});
+    if (relu) {
+      setValueOrigin(*ref, *relu);
+      state.model.getGraph().erase(relu);
+    }
+  }
   return llvm::Error::success();
 }
 
 llvm::Error lowerTwoInputModules(LowerState &state) {
+  ModuleCalls calls;
   for (Node *node : state.model.getGraph().getNodeVector()) {
     auto pattern = matchStaticPattern(state, *node);
     if (!pattern || pattern->relu || !pattern->ref->is(Opcode::CallModule) || pattern->ref->getArgs().size() != 2)
@@ -192,11 +125,7 @@ llvm::Error lowerTwoInputModules(LowerState &state) {
     if (!inner || !inner->isA(*row->inner) || !isDequantize(ref->getArg(0).getNodeOrNull()) ||
         !isDequantize(ref->getArg(1).getNodeOrNull()))
       continue;
-    OutputQParams output = getOutputQParams(state, *node);
-    auto module = makeQuantizedModule(state, *row->to, *ref, &output);
-    if (!module)
-      return module.takeError();
-    state.model.getRoot().setModule(ref->getTargetText(), *module);
+    calls.add(*ref, *row->to, getOutputQParams(state, *node));
     for (size_t i = 0; i < 2; ++i) {
       Node *dequantize = ref->getArg(i).getNode();
       if (isDequantize(dequantize))
@@ -207,11 +136,12 @@ llvm::Error lowerTwoInputModules(LowerState &state) {
     state.model.getGraph().erase(node);
     eraseIfUnused(state.model.getGraph(), {scaleNode, zeroPointNode});
   }
-  return llvm::Error::success();
+  return calls.place(state);
 }
 
 llvm::Error lowerDynamicModules(LowerState &state) {
   static const TargetInfo &quantizeDynamic = requireFunction("torch.quantize_per_tensor_dynamic");
+  ModuleCalls calls;
   for (Node *node : state.model.getGraph().getNodeVector()) {
     const LoweringRow *row = findRow(state, LoweringGroup::DynamicModule, *node);
     if (!row && (row = findRow(state, LoweringGroup::DynamicFused, *node))) {
@@ -226,13 +156,10 @@ llvm::Error lowerDynamicModules(LowerState &state) {
     DType dtype = quantize->getArg(1).getDType();
     if (dtype != DType::QUInt8 && dtype != DType::QInt8 && dtype != DType::Float16)
       continue;
-    auto module = makeQuantizedModule(state, *row->to, *node, nullptr);
-    if (!module)
-      return module.takeError();
-    state.model.getRoot().setModule(node->getTargetText(), *module);
+    calls.add(*node, *row->to, std::nullopt);
     node->replaceInputWith(dequantize, quantize->getArg(0).getNode());
   }
-  return llvm::Error::success();
+  return calls.place(state);
 }
 
 llvm::Error lowerWeightOnlyModules(LowerState &state) {
@@ -240,7 +167,7 @@ llvm::Error lowerWeightOnlyModules(LowerState &state) {
     const LoweringRow *row = findRow(state, LoweringGroup::WeightOnlyModule, node);
     if (!row)
       continue;
-    auto module = makeQuantizedModule(state, *row->to, node, nullptr);
+    auto module = makeQuantizedModule(state, *row->to, node);
     if (!module)
       return module.takeError();
     state.model.getRoot().setModule(node.getTargetText(), *module);

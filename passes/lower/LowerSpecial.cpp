@@ -7,7 +7,6 @@
 #include "passes/ValueOrigin.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace qfx {
 
@@ -114,52 +113,16 @@ static bool mayGiveCodes(const Node &ref, const Node &quantize, const LoweringRo
   return llvm::all_of(ref.getUsers(), [&](const Node *user) { return user == &quantize || readsShape(*user) || readsShapeAttribute(*user); });
 }
 
-namespace {
-/// A module that this lowering swapped: the row that did it, for calls that come later.
-struct Swapped {
-  const LoweringRow *row;
-  ModuleRef module;
-};
-} // namespace
-
-/// Makes the call's module quantized.  A further call of one that was swapped uses it, or an instance of its own where its output parameters
-/// differ (workflow 6.1, QFX).
-static llvm::Error swapModule(LowerState &state, llvm::StringMap<Swapped> &swapped, const LoweringRow &row, Node &ref, const Node &quantize) {
-  Module &root = state.model.getRoot();
-  OutputQParams output = getOutputQParams(state, quantize);
-  auto known = swapped.find(ref.getTargetText());
-  if (known == swapped.end()) {
-    auto module = makeQuantizedModule(state, *row.to, ref, &output);
-    if (!module)
-      return module.takeError();
-    root.setModule(ref.getTargetText(), *module);
-    swapped.try_emplace(ref.getTargetText(), Swapped{&row, *module});
-    return llvm::Error::success();
-  }
-  const Argument *scale = known->second.module->findAttribute("scale"), *zeroPoint = known->second.module->findAttribute("zero_point");
-  if (!scale || (*scale == Argument(output.scale) && zeroPoint && *zeroPoint == Argument(output.zeroPoint)))
-    return llvm::Error::success();
-  std::string path = getFreshPath(root, ref.getTargetText());
-  ModuleRef instance = known->second.module->shallowCopy();
-  instance->setAttribute("scale", output.scale);
-  instance->setAttribute("zero_point", output.zeroPoint);
-  root.setModule(path, instance);
-  ref.setTargetPath(path);
-  return llvm::Error::success();
-}
-
 llvm::Error lowerSpecialPatterns(LowerState &state) {
   static const TargetInfo &toMethod = requireMethod("to");
   Graph &graph = state.model.getGraph();
-  llvm::StringMap<Swapped> swapped; // by path
+  ModuleCalls calls;
   for (Node *quantize : graph.getNodeVector()) {
     bool isQuantize = isStaticQuantize(state, *quantize);
     bool isHalf = quantize->is(Opcode::CallMethod) && quantize->getTarget() == &toMethod && quantize->getArgs().size() == 2 &&
                   quantize->getArg(1) == Argument(DType::Float16);
     Node *ref = isQuantize || isHalf ? quantize->getArg(0).getNodeOrNull() : nullptr;
     const LoweringRow *row = ref ? findSpecialRow(state, *ref) : nullptr;
-    if (auto known = swapped.find(ref && ref->is(Opcode::CallModule) ? ref->getTargetText() : ""); known != swapped.end())
-      row = known->second.row;
     if (!row || (isHalf && (row->group == LoweringGroup::FixedQParams || row->group == LoweringGroup::Default)))
       continue;
     std::vector<Node *> dequantizes = getDequantizedOperands(*ref);
@@ -171,8 +134,7 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
     if (isPrelu && state.prepared.isExplicitlyNone(*ref)) // its slope is measured by the qconfig's observer
       continue;
     if (ref->is(Opcode::CallModule) && row->to && isQuantize)
-      if (llvm::Error err = swapModule(state, swapped, *row, *ref, *quantize))
-        return err;
+      calls.add(*ref, *row->to, getOutputQParams(state, *quantize));
     for (Node *dequantize : dequantizes)
       ref->replaceInputWith(dequantize, dequantize->getArg(0).getNode());
     const std::vector<Argument> quantizeArgs = quantize->getArgs().vec();
@@ -185,7 +147,7 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
       eraseIfUnused(graph, {quantizeArgs[1].getNodeOrNull(), quantizeArgs[2].getNodeOrNull()});
     }
   }
-  return llvm::Error::success();
+  return calls.place(state);
 }
 
 } // namespace qfx

@@ -25,6 +25,13 @@ def dynamic_mlp(self):
 
 
 @case(x=(2, 4), mapping=DYNAMIC)
+def dynamic_twice(self):
+    """One linear layer applied twice: both calls run the dynamic module."""
+    self.fc = nn.Linear(4, 4)
+    return lambda self, x: self.fc(torch.tanh(self.fc(x)))
+
+
+@case(x=(2, 4), mapping=DYNAMIC)
 def dynamic_functional(self):
     """F.linear and F.linear + relu with dynamic inputs."""
     self.w1, self.b1 = nn.Parameter(torch.randn(5, 4)), nn.Parameter(torch.randn(5))
