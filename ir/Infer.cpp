@@ -3,6 +3,7 @@
 
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
+#include "ir/InferGraph.h"
 #include "ir/InferDetail.h"
 #include "ir/Module.h"
 #include "ir/ModuleGraph.h"
@@ -54,9 +55,7 @@ static llvm::Expected<ValueType> inferGetAttr(const GraphModule &model, const No
       .code("node_target");
 }
 
-/// The value of a call of a module with a graph: that of its graph with the arguments as placeholders.
-static llvm::Expected<ValueType> inferGraphCall(const ModuleRef &module, const Node &call, TypeLookup lookup) {
-  GraphModule inner = openModule(*module);
+llvm::Expected<TypeMap> inferGraphTypes(const GraphModule &inner, const Node &call, TypeLookup lookup) {
   TypeMap types;
   auto innerLookup = [&](const Node *node) -> ValueType { return types.lookup(node); };
   size_t index = 0;
@@ -70,11 +69,20 @@ static llvm::Expected<ValueType> inferGraphCall(const ModuleRef &module, const N
       }
     }
     auto type = inferNode(inner, node, innerLookup);
-    if (!type || node.is(Opcode::Output))
-      return type;
+    if (!type)
+      return type.takeError();
     types[&node] = std::move(*type);
   }
-  return ValueType();
+  return types;
+}
+
+/// The value of a call of a module with a graph: that of its graph with the arguments as placeholders.
+static llvm::Expected<ValueType> inferGraphCall(const Module &module, const Node &call, TypeLookup lookup) {
+  GraphModule inner = openModule(module);
+  auto types = inferGraphTypes(inner, call, lookup);
+  if (!types)
+    return types.takeError();
+  return types->lookup(inner.getGraph().getOutput());
 }
 
 llvm::Expected<ValueType> inferNode(const GraphModule &model, const Node &node, TypeLookup lookup) {
@@ -90,7 +98,7 @@ llvm::Expected<ValueType> inferNode(const GraphModule &model, const Node &node, 
   }
   if (node.is(Opcode::CallModule))
     if (ModuleRef module = model.getModule(node); module && hasGraph(*module))
-      return inferGraphCall(module, node, lookup);
+      return inferGraphCall(*module, node, lookup);
   auto call = bindCall(node, model);
   if (!call)
     return call.takeError();

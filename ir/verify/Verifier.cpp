@@ -3,7 +3,7 @@
 
 #include "ir/Bind.h"
 #include "ir/GraphModule.h"
-#include "ir/Infer.h"
+#include "ir/InferGraph.h"
 #include "ir/ModuleGraph.h"
 #include "ir/OpKind.h"
 #include "ir/Text.h"
@@ -136,7 +136,7 @@ public:
       if (!types)
         findings.add(types.takeError());
       else
-        checkDeclaredTypes(*types);
+        checkDeclaredTypes(model, *types);
     }
     return findings.take();
   }
@@ -326,8 +326,12 @@ private:
     }
   }
 
-  void checkDeclaredTypes(const TypeMap &types) {
-    for (const Node &node : model.getGraph().nodes()) {
+  /// Declared types against inferred ones, also inside the graphs that calls run.
+  /// \param call  that runs this graph, for a note; null for the outermost one.
+  void checkDeclaredTypes(const GraphModule &graph, const TypeMap &types, const Node *call = nullptr) {
+    for (const Node &node : graph.getGraph().nodes()) {
+      if (callsGraph(node, graph))
+        checkTypesInside(graph, node, types);
       const std::optional<TensorType> &declared = node.getType();
       auto it = types.find(&node);
       if (!declared || it == types.end() || it->second.isUnknown())
@@ -335,10 +339,23 @@ private:
       const TensorType *inferred = it->second.getTensor();
       if (inferred && agree(*declared, *inferred))
         continue;
-      findings.add(error(node.getLoc(), "'{0}' is declared as '{1}', but is {2}", node.getName(), toString(*declared),
-                         inferred ? "'" + toString(*inferred) + "'" : "no tensor")
-                       .code("type_mismatch"));
+      ErrorBuilder found = error(node.getLoc(), "'{0}' is declared as '{1}', but is {2}", node.getName(), toString(*declared),
+                                 inferred ? "'" + toString(*inferred) + "'" : "no tensor")
+                               .code("type_mismatch");
+      if (call)
+        found = std::move(found).note(call->getLoc(), "when '{0}' runs it", call->getName());
+      findings.add(std::move(found));
     }
+  }
+
+  /// \param types  of the graph that `call` stands in, whose inference went well, this call included.
+  void checkTypesInside(const GraphModule &outer, const Node &call, const TypeMap &types) {
+    GraphModule inner = openModule(*outer.getModule(call));
+    auto inside = inferGraphTypes(inner, call, [&](const Node *node) -> ValueType { return types.lookup(node); });
+    if (inside)
+      checkDeclaredTypes(inner, *inside, &call);
+    else
+      findings.add(inside.takeError());
   }
 
   /// The memory format is inferred, not promised; quantization counts where both know it.
