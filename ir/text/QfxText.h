@@ -54,7 +54,8 @@ struct PrintOptions {
 void printQfx(llvm::raw_ostream &os, const GraphModule &model, const PrintOptions &options = {});
 
 /// Writes `path` and, if the model has tensors, `<stem>.safetensors` beside it; both appear or none as far as the file system
-/// allows.  "-" writes the text to stdout with all weights inline.  Error: `file_write`.
+/// allows.  "-" writes the text to stdout with all weights inline, as do devices and pipes (/dev/null gets no numbers).  Error:
+/// `file_write`, also for a path that ends in .safetensors.
 /// \param numThreads  as of writeSafetensors.
 llvm::Error saveModel(const GraphModule &model, llvm::StringRef path, unsigned numThreads = 1);
 

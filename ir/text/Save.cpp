@@ -1,6 +1,7 @@
 // Models to files: the text and its weights, both or neither.
 #include "ir/Text.h"
 #include "ir/text/PrinterDetail.h"
+#include "ir/text/WeightsFiles.h"
 #include "ir/weights/MappedFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,13 +32,16 @@ llvm::Error saveModel(const GraphModule &model, llvm::StringRef path, unsigned n
     llvm::outs().clear_error(); // told here, not again at exit
     return error(Location(), "cannot write to stdout: {0}", reason).code("file_write");
   }
-  llvm::StringRef stem = path;
-  stem.consume_back(".qfx");
-  std::string weightsPath = (stem + ".safetensors").str();
+  if (endsWith(path, ".safetensors"))
+    return error(Location(), "cannot write the text of a model to '{0}', the name of a weights file", path)
+        .note({}, "its weights go to a file of this kind beside it: m.safetensors for m.qfx")
+        .code("file_write");
+  std::string weightsPath = getWeightsPath(path);
 
   PrintOptions options;
-  options.large = PrintOptions::Large::File;
-  if (hasData(model.getRoot()))
+  // Nobody reads what /dev/null gets: its text goes without data.  Other devices and pipes get all numbers inline.
+  options.large = weightsPath.empty() && path != "/dev/null" ? PrintOptions::Large::Inline : PrintOptions::Large::File;
+  if (!weightsPath.empty() && hasData(model.getRoot()))
     options.weightsFile = llvm::sys::path::filename(weightsPath).str();
   std::string text;
   NamedTensors external;
@@ -48,7 +52,7 @@ llvm::Error saveModel(const GraphModule &model, llvm::StringRef path, unsigned n
   auto writeText = [&](llvm::raw_ostream &os) { os << text; };
   auto writeWeights = [&](llvm::raw_ostream &os) { writeSafetensors(os, external, {}, numThreads); };
   std::vector<FileToWrite> files;
-  if (!external.empty()) // first: a text never stands without its weights
+  if (!external.empty() && !weightsPath.empty()) // first: a text never stands without its weights
     files.push_back({weightsPath, writeWeights});
   files.push_back({path.str(), writeText});
   return writeFilesAtomically(files);

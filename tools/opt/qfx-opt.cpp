@@ -16,6 +16,8 @@
 #include "tools/opt/Instrumentation.h"
 #include "tools/opt/Lists.h"
 #include "tools/opt/OptFlags.h"
+#include "tools/opt/OutputFiles.h"
+#include "tools/opt/RemarkFolder.h"
 #include "tools/opt/VerifyDiagnostics.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -38,7 +40,7 @@ static std::string getDefaultEngine(llvm::StringRef backend) {
   return backend == "executorch" ? "qnnpack" : "x86";
 }
 
-static llvm::Expected<PassContext> makeContext(const OptFlags &flags, DiagnosticSink &sink) {
+static llvm::Expected<PassContext> makeContext(const OptFlags &flags, DiagnosticSink &sink, RemarkFolder &remarks) {
   PassContext context;
   std::vector<Diagnostic> warnings;
   auto backend = loadBackendConfig(flags.backend, warnings);
@@ -80,13 +82,9 @@ static llvm::Expected<PassContext> makeContext(const OptFlags &flags, Diagnostic
   context.onWarning = [&sink](const Diagnostic &warning) { sink.add(warning); };
   bool wantsMissed = flags.remarks.getNumOccurrences() && flags.remarks != "applied";
   bool wantsApplied = flags.remarks == "applied" || flags.remarks == "all";
-  context.onRemark = [&sink, wantsMissed, wantsApplied](const Remark &remark) {
-    if (remark.kind == Remark::Kind::Missed ? !wantsMissed : !wantsApplied)
-      return;
-    Diagnostic shown = remark.diagnostic;
-    shown.severity = Severity::Remark;
-    shown.message = "[" + remark.pass + "] " + shown.message;
-    sink.add(shown);
+  context.onRemark = [&remarks, wantsMissed, wantsApplied](const Remark &remark) {
+    if (remark.kind == Remark::Kind::Missed ? wantsMissed : wantsApplied)
+      remarks.add(remark);
   };
   return context;
 }
@@ -144,7 +142,8 @@ static llvm::Error explain(const OptFlags &flags, const GraphModule &model, llvm
 
 /// Parse, run and write one model.
 static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceText> source, const LoadOptions &loadOptions,
-                           llvm::ArrayRef<PipelineStep> steps, PassContext &context, llvm::raw_ostream &log) {
+                           llvm::ArrayRef<PipelineStep> steps, PassContext &context, RemarkFolder &remarks, DiagnosticSink &sink,
+                           llvm::raw_ostream &log) {
   auto model = parseQfx(std::move(source), loadOptions);
   if (!model)
     return model.takeError();
@@ -165,6 +164,7 @@ static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceTe
   if (flags.coverage)
     context.onCoverage = [&](const CoverageRow &row) { coverage.add(row); };
   llvm::Error err = manager.run(*model, context);
+  remarks.flush([&](Diagnostic remark) { sink.add(std::move(remark)); });
   if (flags.coverage)
     coverage.print(log);
   if (flags.timing.getNumOccurrences())
@@ -211,6 +211,11 @@ static int runTool(const OptFlags &flags) {
     return kDone;
   }
 
+  if (llvm::Error err = checkOutputFiles(flags, text)) {
+    reportError(kTool, std::move(err));
+    return kBadUsage;
+  }
+
   LoadOptions loadOptions;
   std::vector<Diagnostic> loadWarnings;
   loadOptions.warnings = &loadWarnings;
@@ -223,14 +228,15 @@ static int runTool(const OptFlags &flags) {
     if (i && !flags.verifyDiagnostics)
       llvm::outs() << "// -----\n";
     ProgressLine progress("calibrate", flags.quiet);
-    auto context = makeContext(flags, sink);
+    RemarkFolder remarks(/*folds=*/!flags.verifyDiagnostics);
+    auto context = makeContext(flags, sink, remarks);
     llvm::Error err = llvm::Error::success();
     if (context) {
       context->onProgress = [&](size_t done, size_t total) {
         progress.update(done, total);
         return true;
       };
-      err = process(flags, source, loadOptions, *steps, *context, llvm::errs());
+      err = process(flags, source, loadOptions, *steps, *context, remarks, sink, llvm::errs());
     } else {
       err = context.takeError();
     }
