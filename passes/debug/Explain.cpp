@@ -12,6 +12,7 @@
 #include "passes/prepare/DTypePlan.h"
 #include "passes/qat/QatModules.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,6 +60,7 @@ public:
       return error(Location(), "no node is named '{0}'{1}", name, didYouMean(name, names)).code("usage");
     }
     describeNode(*asked, fused);
+    collectFusible();
     if (auto changed = fuse(fused, FuseOptions{options.isQat}, context); !changed)
       return changed.takeError();
     std::string current = followFusion(name.str());
@@ -92,6 +94,25 @@ private:
         add("  " + line);
   }
 
+  /// What every entry with a fuser matches before fusion.
+  void collectFusible() {
+    Matcher matcher(fused, context.backend, MatchPurpose::Quantize);
+    for (const BackendPatternConfig *entry : context.backend.getSortedConfigs()) {
+      if (!entry->fuserMethod)
+        continue;
+      for (Node &node : fused.getGraph().nodes())
+        if (std::optional<Match> match = matcher.match(node, *entry))
+          for (const Node *member : match->nodes)
+            fusible[entry].insert(member->getName());
+    }
+  }
+
+  /// Did `entry` match nodes that fusion has since made one with the node asked for?  Then it fails for no other reason.
+  bool isSpentByFusion(const BackendPatternConfig &entry) const {
+    auto it = fusible.find(&entry);
+    return it != fusible.end() && llvm::any_of(members, [&](const std::string &member) { return it->second.contains(member); });
+  }
+
   void describeNode(const Node &node, const GraphModule &model) {
     llvm::StringRef called = getCalledName(node, model);
     std::string line = llvm::formatv("'{0}': {1}", node.getName(), getOpcodeName(node.getOpcode()));
@@ -106,7 +127,7 @@ private:
 
   /// The node that stands for `name` after fusion.
   std::string followFusion(std::string name) {
-    std::string members;
+    std::string others;
     std::vector<AbsorbedNode> record = loadFusionRecord(fused);
     for (const AbsorbedNode &absorbed : record)
       if (absorbed.name == name) {
@@ -114,10 +135,14 @@ private:
         break;
       }
     for (const AbsorbedNode &absorbed : llvm::reverse(record)) // a match is recorded from its last node to its first
-      if (absorbed.into == name)
-        members += llvm::formatv("{0}'{1}'", members.empty() ? "" : ", ", absorbed.name);
-    if (const Node *node = fused.getGraph().findNode(name); node && !members.empty())
-      add(llvm::formatv("  fused: with {0} into '{1}', a call of '{2}'", members, name, getCalledName(*node, fused)));
+      if (absorbed.into == name) {
+        others += llvm::formatv("{0}'{1}'", others.empty() ? "" : ", ", absorbed.name);
+        members.push_back(absorbed.name);
+      }
+    if (const Node *node = fused.getGraph().findNode(name); node && !others.empty())
+      add(llvm::formatv("  fused: with {0} into '{1}', a call of '{2}'", others, name, getCalledName(*node, fused)));
+    if (!members.empty())
+      members.push_back(name);
     return name;
   }
 
@@ -167,12 +192,13 @@ private:
     const QuantMatch *taken = plan.findMatch(node);
     size_t count = 0;
     for (const BackendPatternConfig *entry : context.backend.getSortedConfigs()) {
-      if (!isIn(entry->pattern, called))
+      bool isTaken = taken && taken->match.entry == entry;
+      if (!isIn(entry->pattern, called) || (!isTaken && isSpentByFusion(*entry)))
         continue;
       if (!count++)
         add("  entries of '" + context.backend.getName() + "' with '" + called.str() + "', in matching order:");
       std::string line = "    " + patternToHumanReadable(*entry) + ": ";
-      if (taken && taken->match.entry == entry) {
+      if (isTaken) {
         const std::string &anchor = taken->match.anchor->getName();
         add(line + "taken" + (taken->match.anchor == &node ? "" : ", with '" + anchor + "' as its last node"));
         explainDTypeConfigs(*taken);
@@ -278,6 +304,8 @@ private:
   PassContext context;
   PrepareOptions options;
   std::string text;
+  std::vector<std::string> members;                                               ///< nodes that fusion made one with the one asked for
+  llvm::DenseMap<const BackendPatternConfig *, llvm::StringSet<>> fusible;         ///< per entry: the nodes of its matches before fusion
   std::vector<std::pair<std::string, std::string>> heard; ///< node (may be empty), "remark: ..."
 };
 } // namespace

@@ -14,8 +14,8 @@ namespace qfx {
 /// text, about the node `name`:
 ///  - what it calls and where it stands; the node that fusion made of it, of which the rest then speaks; the class that is trained in its place (QAT);
 ///  - its qconfig, and the rule of the mapping that it comes from;
-///  - every entry of the backend that names what the node calls, in matching order: that it matches, or what it stumbles over; for the match that
-///    prepare takes, every dtype config with the reason it is refused;
+///  - every entry of the backend that names what the node calls, in matching order: that it matches, or what it stumbles over (entries whose nodes
+///    fusion has used are left out); for the match that prepare takes, every dtype config with the reason it is refused;
 ///  - the observers that prepare puts before and behind it, the reference module that convert makes of it, and the remarks and warnings about it.
 /// `model` itself is left as it is.  Errors: no such node (`usage`, with the nearest name), a model that is prepared already (`prepare_twice`),
 /// and those of fuse and prepare.

@@ -61,6 +61,34 @@ static std::string explainIn(const char *text, const std::string &name, PrepareO
   return require(explainNode(model, name, test.context, options));
 }
 
+TEST_CASE("explain: entries whose nodes fusion has used are not named", "[explain]") {
+  const char *text = R"(module conv : torch.nn.Conv2d(in_channels=1, out_channels=1, kernel_size=(1, 1), bias=False)
+module bn : torch.nn.BatchNorm2d(num_features=1)
+module pool : torch.nn.MaxPool2d(kernel_size=1)
+parameter conv.weight : f32[1, 1, 1, 1] = [[[[2.0]]]]
+parameter bn.weight : f32[1] = [1.0]
+parameter bn.bias : f32[1] = [0.0]
+buffer bn.running_mean : f32[1] = [0.0]
+buffer bn.running_var : f32[1] = [1.0]
+buffer bn.num_batches_tracked : i64[] = 0
+graph(%x : f32[1, 1, 2, 2]) {
+  %conv = call_module[conv](%x)
+  %bn = call_module[bn](%conv)
+  %pool = call_module[pool](%bn)
+  return %pool
+}
+)";
+  TestContext test;
+  PrepareOptions options = require(withMapping({}, test.context));
+  for (const char *name : {"conv", "bn"}) {
+    std::string told = explainIn(text, name, options);
+    checkContains(told, "  fused: with 'bn' into 'conv', a call of 'torch.nn.Conv2d'\n");
+    checkContains(told, "    torch.nn.Conv2d: taken\n");
+    checkContains(told, "    (torch.nn.Conv2d, torch.nn.ReLU): does not match: 'pool' is 'torch.nn.MaxPool2d', not 'torch.nn.ReLU'\n"); // never did
+    CHECK(told.find("(torch.nn.Conv2d, torch.nn.BatchNorm2d):") == std::string::npos);
+  }
+}
+
 TEST_CASE("explain: quantization-aware training", "[explain]") {
   PrepareOptions options;
   options.isQat = true;
