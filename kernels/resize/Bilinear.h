@@ -27,7 +27,8 @@ template <class T> struct BilinearPixels {
 };
 
 struct BilinearKernels {
-  /// dst[c] = clamp(RNE(h0 * (w0 p00 + w1 p01) + h1 * (w0 p10 + w1 p11) - z) + z), every step rounded, on raw codes.
+  /// dst[c] = clamp(RNE((h0 * (w0 p00 + w1 p01) + h1 * (w0 p10 + w1 p11) - z) + z)), every step rounded, on raw codes: the zero point stands
+  /// inside the last rounding (PyTorch 2.13; operators 8.4 has it outside).
   void (*pixelU8)(const BilinearPixels<uint8_t> &src, int64_t channels, int32_t zeroPoint, uint8_t *dst);
   void (*pixelS8)(const BilinearPixels<int8_t> &src, int64_t channels, int32_t zeroPoint, int8_t *dst);
 };

@@ -16,11 +16,11 @@ void bilinearPixel(const BilinearPixels<T> &src, int64_t channels, int32_t zeroP
   using F = typename Ops::F;
   const F h0 = Ops::set(src.h0), h1 = Ops::set(src.h1), w0 = Ops::set(src.w0), w1 = Ops::set(src.w1);
   const F zero = Ops::set(static_cast<float>(zeroPoint));
-  const CodeRounder<Ops> round(CodeRange<T>::lo, CodeRange<T>::hi, zeroPoint);
+  const CodeRounder<Ops> round(CodeRange<T>::lo, CodeRange<T>::hi, 0);
   auto batch = [&](const T *a, const T *b, const T *c, const T *d) {
     F top = w0 * Ops::toFloat(Ops::loadCodes(a)) + w1 * Ops::toFloat(Ops::loadCodes(b));
     F bottom = w0 * Ops::toFloat(Ops::loadCodes(c)) + w1 * Ops::toFloat(Ops::loadCodes(d));
-    return round(h0 * top + h1 * bottom - zero);
+    return round((h0 * top + h1 * bottom - zero) + zero);
   };
   auto block = [&](const T *a, const T *b, const T *c, const T *d, T *out) {
     Ops::storeCodes4(out, batch(a, b, c, d), batch(a + N, b + N, c + N, d + N),

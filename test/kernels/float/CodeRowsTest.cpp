@@ -173,7 +173,7 @@ TEMPLATE_TEST_CASE("bilinear pixels follow the rule on every instruction set", "
         auto at = [&](int k) { return static_cast<float>(pixels[k][shift + i]); };
         const float top = w0 * at(0) + w1 * at(1), bottom = w0 * at(2) + w1 * at(3);
         const float t = h0 * top + h1 * bottom - static_cast<float>(zeroPoint);
-        const double code = std::nearbyint(static_cast<double>(t)) + zeroPoint;
+        const double code = std::nearbyint(static_cast<double>(t + static_cast<float>(zeroPoint)));
         same = same && got[i] == static_cast<T>(std::clamp<double>(code, CodeRange<T>::lo, CodeRange<T>::hi));
       }
     }
