@@ -545,6 +545,19 @@ def cat_keywords(self):
     return lambda self, x: torch.cat(tensors=[self.conv1(x), self.conv2(x)], dim=1)
 
 
+@case(x=IMAGE, fails={"converted": "an assertion about the number of positional arguments"})
+def keyword_functions(self):
+    """Functional convolution and linear with their weights by keyword, an addition by keyword."""
+    self.k, self.b = nn.Parameter(torch.randn(4, 3, 1, 1)), nn.Parameter(torch.randn(4))
+    self.w = nn.Parameter(torch.randn(5, 8))
+
+    def forward(self, x):
+        y = F.conv2d(x, weight=self.k, bias=self.b)
+        return F.linear(torch.add(y, other=y), weight=self.w, bias=None)
+
+    return forward
+
+
 @case(x=(2, 4))
 def dead_code(self):
     """A quantizable value that nobody reads."""

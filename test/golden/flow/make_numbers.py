@@ -90,6 +90,11 @@ def steps_of(converted):
                 if isinstance(source, torch.Tensor) and source.is_quantized and source.qscheme() == torch.per_tensor_affine:
                     steps[id(value)] = source.q_scale()
                     kept.append(value)
+            elif isinstance(value, torch.Tensor) and node.op.startswith("call_"):  # what only moves such values has their step
+                for source in (self.env[operand] for operand in node.all_input_nodes):
+                    if isinstance(source, torch.Tensor) and id(source) in steps and torch.isin(value, source).all():
+                        steps[id(value)] = steps[id(source)]
+                        kept.append(value)
             return value
 
     kept = []
