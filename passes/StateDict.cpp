@@ -21,7 +21,7 @@ const Tensor *StateDict::find(llvm::StringRef key) const {
 
 namespace {
 /// How a class's members stand in a state dict.
-enum class Layout : uint8_t { Plain, PackedLinear, PackedEmbedding, PackedObject };
+enum class Layout : uint8_t { Plain, PackedLinear, PackedEmbedding, PackedObject, PackedRecurrent, PackedCell };
 
 /// One entry: its key below the module, and the member that it shows.
 struct Entry {
@@ -48,12 +48,33 @@ static Layout getLayout(const Module &module) {
     return Layout::PackedEmbedding;
   case OpKind::PackedWeights:
     return Layout::PackedObject;
+  case OpKind::DynamicLstm:
+  case OpKind::DynamicGru:
+    return Layout::PackedRecurrent;
+  case OpKind::DynamicLstmCell:
+  case OpKind::DynamicGruCell:
+  case OpKind::DynamicRnnCell:
+    return Layout::PackedCell;
   default:
     return Layout::Plain;
   }
 }
 
-static std::string getTensorKey(Layout layout, llvm::StringRef name) {
+/// weight_ih_l1_reverse of a bidirectional layer -> _all_weight_values.3.param.0: the parameters of a direction are one packed object, in the
+/// order w_ih, w_hh, b_ih, b_hh, w_hr.
+static std::string getRecurrentKey(const Module &module, llvm::StringRef name) {
+  static constexpr llvm::StringLiteral kParts[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"};
+  auto [part, rest] = name.split("_l");
+  auto index = llvm::find(kParts, part) - std::begin(kParts);
+  const Argument *bidirectional = module.findAttribute("bidirectional");
+  unsigned directions = bidirectional && *bidirectional == Argument(true) ? 2 : 1, layer = 0;
+  bool isReverse = rest.consume_back("_reverse");
+  if (rest.getAsInteger(10, layer) || index == std::end(kParts) - std::begin(kParts))
+    return name.str();
+  return "_all_weight_values." + std::to_string(layer * directions + isReverse) + ".param." + std::to_string(index);
+}
+
+static std::string getTensorKey(const Module &module, Layout layout, llvm::StringRef name) {
   switch (layout) {
   case Layout::PackedLinear:
     return name == "weight" ? "_packed_params._packed_params.0" : "_packed_params._packed_params.1";
@@ -61,6 +82,12 @@ static std::string getTensorKey(Layout layout, llvm::StringRef name) {
     return "_packed_params._packed_weight";
   case Layout::PackedObject:
     return name == "weight" ? "0" : "1";
+  case Layout::PackedRecurrent:
+    return getRecurrentKey(module, name);
+  case Layout::PackedCell: { // weight_ih, bias_ih -> _packed_weight_ih.0, .1
+    auto [kind, part] = name.split('_');
+    return "_packed_weight_" + part.str() + (kind == "weight" ? ".0" : ".1");
+  }
   case Layout::Plain:
     break;
   }
@@ -93,9 +120,9 @@ static std::vector<Entry> getEntries(const Module &module) {
     entries.push_back({Entry::Kind::ZeroPoint, "zero_point", "", true});
   }
   for (const auto &[name, tensor] : module.getParameters())
-    entries.push_back({Entry::Kind::Parameter, getTensorKey(layout, name), name});
+    entries.push_back({Entry::Kind::Parameter, getTensorKey(module, layout, name), name});
   for (const auto &[name, tensor] : module.getBuffers())
-    entries.push_back({Entry::Kind::Buffer, getTensorKey(layout, name), name});
+    entries.push_back({Entry::Kind::Buffer, getTensorKey(module, layout, name), name});
   if (layout == Layout::PackedObject && module.findAttribute("stride"))
     entries.push_back({Entry::Kind::Config, "config", ""});
   return entries;

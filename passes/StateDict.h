@@ -12,6 +12,8 @@ namespace qfx {
 /// What `torch.nn.Module.state_dict()` of the same model holds, in its order of modules.  Values that are no tensors there:
 ///   * a quantized linear layer's `<path>._packed_params._packed_params`, a tuple of weight and bias, is `<key>.0` and `<key>.1`;
 ///     an embedding's is `<path>._packed_params._packed_weight`
+///   * the packed object of a dynamic LSTM's or GRU's layer and direction, `<path>._all_weight_values.<k>.param`, is `<key>.0` to `<key>.3`: w_ih,
+///     w_hh, b_ih, b_hh; those of a dynamic cell, `<path>._packed_weight_ih` and `_hh`, are `<key>.0` (weight) and `<key>.1` (bias)
 ///   * a packed object of a graph (QuantizedGraphModule, workflow 6.7), `_packed_weight_<i>`, is `<key>.0` (weight), `<key>.1` (bias, if
 ///     there is one) and for convolutions `<key>.config`, the int16 numbers of operators 5.4
 ///   * `scale` and `zero_point` of quantized modules, numbers in PyTorch, are float32 and int64 tensors without dimensions, as its

@@ -127,3 +127,45 @@ TEST_CASE("a quantized model reloaded from disk gives the same bits and is a qua
   CHECK(runOn(quantized).equals(runOn(require(loadModel(quantizedPath)))));
   llvm::sys::fs::remove_directories(folder);
 }
+
+TEST_CASE("dynamic recurrent layers have the keys of their packed objects", "[passes][state]") {
+  std::string text = "module lstm : torch.ao.nn.quantized.dynamic.LSTM(input_size=1, hidden_size=1, num_layers=2, bidirectional=True)\n"
+                     "module cell : torch.ao.nn.quantized.dynamic.GRUCell(input_size=1, hidden_size=1)\n";
+  std::vector<std::string> expected;
+  int number = 0;
+  auto add = [&](const std::string &path, const std::string &type) {
+    text += "parameter " + path + " : " + type + " = " + std::to_string(++number) + "\n";
+  };
+  const std::string kSuffixes[] = {"_l0", "_l0_reverse", "_l1", "_l1_reverse"};
+  for (int k = 0; k < 4; ++k) {
+    std::string width = k < 2 ? "1" : "2";
+    add("lstm.weight_ih" + kSuffixes[k], "qint8[4, " + width + "]{scale=0.5, zero_point=0}");
+    add("lstm.weight_hh" + kSuffixes[k], "qint8[4, 1]{scale=0.5, zero_point=0}");
+    add("lstm.bias_ih" + kSuffixes[k], "f32[4]");
+    add("lstm.bias_hh" + kSuffixes[k], "f32[4]");
+    for (int i = 0; i < 4; ++i)
+      expected.push_back("lstm._all_weight_values." + std::to_string(k) + ".param." + std::to_string(i));
+  }
+  for (const char *part : {"ih", "hh"}) {
+    add(std::string("cell.weight_") + part, "qint8[3, 1]{scale=0.5, zero_point=0}");
+    add(std::string("cell.bias_") + part, "f32[3]");
+    expected.push_back(std::string("cell._packed_weight_") + part + ".0");
+    expected.push_back(std::string("cell._packed_weight_") + part + ".1");
+  }
+  text += "graph(%x : f32[1, 1, 1]) {\n  %lstm = call_module[lstm](%x)\n  return %x\n}\n";
+  GraphModule model = parseModel(text);
+  StateDict state = getStateDict(model);
+  std::sort(expected.begin(), expected.end());
+  CHECK(getKeys(state) == expected);
+  // the order in a packed object is w_ih, w_hh, b_ih, b_hh; layers before directions
+  CHECK(state.find("lstm._all_weight_values.1.param.1")->getElementAsDouble(0) == 6);
+  CHECK(state.find("lstm._all_weight_values.2.param.0")->getElementAsDouble(0) == 9);
+  CHECK(state.find("lstm._all_weight_values.2.param.0")->getSizes() == llvm::ArrayRef<int64_t>({4, 2}));
+  CHECK(state.find("lstm._all_weight_values.3.param.3")->getElementAsDouble(0) == 16);
+  CHECK(state.find("cell._packed_weight_hh.0")->getElementAsDouble(0) == 19);
+  GraphModule other = model.clone();
+  disturb(other);
+  CHECK(!isIdentical(model, other));
+  REQUIRE(describe(loadStateDict(other, state)) == "");
+  CHECK(isIdentical(model, other));
+}

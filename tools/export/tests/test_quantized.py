@@ -164,6 +164,25 @@ class QuantizedModelsTest(unittest.TestCase):
         with self.assertRaises(qfx_export.ExportError):
             qfx_export.flatten_state_dict({"a": object()})
 
+    def test_recurrent_layers_in_a_state_dict(self):
+        for dtype in (torch.qint8, torch.float16):
+            lstm = nn.LSTM(4, 3, 2, bidirectional=True)
+            weights = {name: value.detach().clone() for name, value in lstm.named_parameters()}
+            model = tq.quantize_dynamic(nn.Sequential(lstm), {nn.LSTM}, dtype=dtype)
+            tensors, _ = qfx_export.flatten_state_dict(model.state_dict())
+            keys = ["0._all_weight_values.%d.param.%d" % (k, i) for k in range(4) for i in range(4)]
+            self.assertEqual(sorted(key for key in tensors if ":" not in key), sorted(keys))
+            for k, suffix in enumerate(("l0", "l0_reverse", "l1", "l1_reverse")):
+                for i, part in enumerate(("weight_ih", "weight_hh", "bias_ih", "bias_hh")):
+                    tensor = tensors["0._all_weight_values.%d.param.%d" % (k, i)]
+                    self.assertEqual(tensor.shape, weights["%s_%s" % (part, suffix)].shape)
+                    if i > 1:
+                        self.assertTrue(torch.equal(tensor, weights["%s_%s" % (part, suffix)]))
+        cell = tq.quantize_dynamic(nn.Sequential(nn.LSTMCell(4, 3)), {nn.LSTMCell})
+        tensors, _ = qfx_export.flatten_state_dict(cell.state_dict())
+        self.assertEqual(sorted(key for key in tensors if ":" not in key),
+                         ["0._packed_weight_hh.0", "0._packed_weight_hh.1", "0._packed_weight_ih.0", "0._packed_weight_ih.1"])
+
     def test_packed_convolution_in_a_state_dict(self):
         weight = torch.quantize_per_tensor(torch.randn(4, 2, 3, 3), 0.1, 0, torch.qint8)
         packed = torch.ops.quantized.conv2d_prepack(weight, None, [2, 1], [1, 0], [1, 1], 1)
