@@ -44,8 +44,11 @@ struct EagerConvertOptions {
 
 /// fuse_modules (fuse_modules_qat if `isQat`): each group of module paths becomes one fused module at its first path and Identity modules at
 /// the others.  Groups are Conv+BN, Conv+BN+ReLU, Conv+ReLU, Linear+BN1d, Linear+ReLU, BN2d/3d+ReLU, ConvTranspose+BN.
+/// \param additional  a backend whose fusers come before these (PyTorch's `additional_fuser_method_mapping`): Linear+LeakyReLU of onednn, or
+///                    those of a BackendConfig file; null: none.
 /// Errors: an unknown path (`eager_module`), no fuser for these classes (`eager_fuse`), those of the fusers (Fusers.h).
-llvm::Expected<GraphModule> fuseModules(GraphModule model, const ModuleGroups &groups, bool isQat = false);
+llvm::Expected<GraphModule> fuseModules(GraphModule model, const ModuleGroups &groups, bool isQat = false,
+                                        const BackendConfig *additional = nullptr);
 
 /// prepare (workflow 7.1, 7.3): spreads the qconfigs and puts an observer on each module that will be quantized.  Warns if no module has a
 /// qconfig.  Errors: those of propagateQConfig and of observers that cannot be built, a model that is prepared already

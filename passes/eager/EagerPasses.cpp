@@ -45,7 +45,9 @@ static ModuleGroups parseGroups(llvm::StringRef text) {
 std::unique_ptr<Pass> createEagerFuse(const PassOptions &options) {
   ModuleGroups groups = parseGroups(options.getString("modules"));
   bool isQat = options.getString("mode") == "qat";
-  return std::make_unique<EagerPass>([groups, isQat](GraphModule model, PassContext &) { return fuseModules(std::move(model), groups, isQat); });
+  return std::make_unique<EagerPass>([groups, isQat](GraphModule model, PassContext &context) {
+    return fuseModules(std::move(model), groups, isQat, &context.backend);
+  });
 }
 
 /// The qconfigs of the mapping in the context become those of the modules; without one the root gets the engine's default.

@@ -9,8 +9,9 @@
 
 namespace qfx {
 
-/// What the native backend's fusers make of a chain of these modules: the chain is a model of its own, whose fusion must leave one call.
-static llvm::Expected<ModuleRef> fuseChain(const std::vector<std::string> &paths, const std::vector<ModuleRef> &modules, bool isQat) {
+/// What a backend's fusers make of a chain of these modules: the chain is a model of its own, whose fusion must leave one call; else null.
+static llvm::Expected<ModuleRef> fuseChainBy(const BackendConfig &backend, const std::vector<std::string> &paths,
+                                             const std::vector<ModuleRef> &modules, bool isQat) {
   GraphModule chain;
   Node *value = chain.getGraph().placeholder("input");
   for (const auto &[path, module] : llvm::zip(paths, modules)) {
@@ -20,12 +21,25 @@ static llvm::Expected<ModuleRef> fuseChain(const std::vector<std::string> &paths
   }
   chain.getGraph().output(value);
   PassContext context;
-  context.backend = *getBuiltinBackendConfig("native");
+  context.backend = backend;
   auto fused = fuse(chain, FuseOptions{isQat}, context);
   if (!fused)
     return fused.takeError();
-  if (chain.getGraph().getNumNodes() == 3) // input, the fused call, output
-    return chain.getRoot().findModule(paths.front());
+  bool isOneCall = chain.getGraph().getNumNodes() == 3; // input, the fused call, output
+  return isOneCall ? chain.getRoot().findModule(paths.front()) : nullptr;
+}
+
+/// PyTorch's default fusers are the native backend's; additional ones come first, as `additional_fuser_method_mapping` does.
+static llvm::Expected<ModuleRef> fuseChain(const std::vector<std::string> &paths, const std::vector<ModuleRef> &modules, bool isQat,
+                                           const BackendConfig *additional) {
+  const BackendConfig native = *getBuiltinBackendConfig("native");
+  for (const BackendConfig *backend : {additional, &native}) {
+    if (!backend)
+      continue;
+    auto fused = fuseChainBy(*backend, paths, modules, isQat);
+    if (!fused || *fused)
+      return fused;
+  }
   std::string classes;
   for (const ModuleRef &module : modules)
     classes += (classes.empty() ? "" : ", ") + module->getClassName();
@@ -33,7 +47,7 @@ static llvm::Expected<ModuleRef> fuseChain(const std::vector<std::string> &paths
       .code("eager_fuse");
 }
 
-static llvm::Error fuseGroup(Module &root, const std::vector<std::string> &paths, bool isQat) {
+static llvm::Error fuseGroup(Module &root, const std::vector<std::string> &paths, bool isQat, const BackendConfig *additional) {
   std::vector<ModuleRef> modules;
   for (const std::string &path : paths) {
     ModuleRef module = root.findModule(path);
@@ -44,7 +58,7 @@ static llvm::Error fuseGroup(Module &root, const std::vector<std::string> &paths
     }
     modules.push_back(std::move(module));
   }
-  auto fused = fuseChain(paths, modules, isQat);
+  auto fused = fuseChain(paths, modules, isQat, additional);
   if (!fused)
     return fused.takeError();
   root.setModule(paths.front(), *fused);
@@ -57,14 +71,14 @@ static llvm::Error fuseGroup(Module &root, const std::vector<std::string> &paths
   return llvm::Error::success();
 }
 
-llvm::Expected<GraphModule> fuseModules(GraphModule model, const ModuleGroups &groups, bool isQat) {
+llvm::Expected<GraphModule> fuseModules(GraphModule model, const ModuleGroups &groups, bool isQat, const BackendConfig *additional) {
   auto qconfigs = ModuleQConfigs::load(model); // by object: what was set on a fused member goes with it, as upstream
   if (!qconfigs)
     return qconfigs.takeError();
   for (const std::vector<std::string> &group : groups) {
     if (group.size() < 2)
       return error(model.getRoot().getLoc(), "a group of modules to fuse has two or three paths, got {0}", group.size()).code("eager_fuse");
-    if (llvm::Error err = fuseGroup(model.getRoot(), group, isQat))
+    if (llvm::Error err = fuseGroup(model.getRoot(), group, isQat, additional))
       return err;
   }
   qconfigs->store(model);

@@ -228,6 +228,29 @@ TEST_CASE("fuse_modules puts the fused module first and identities behind", "[pa
   CHECK(qat.getRoot().findModule("conv")->getClassName() == "torch.ao.nn.intrinsic.ConvBn2d");
 }
 
+TEST_CASE("fuse_modules takes another backend's fusers before the default ones", "[passes][eager]") {
+  const char *text = R"(module fc : torch.nn.Linear(in_features=1, out_features=1, bias=False)
+module act : torch.nn.LeakyReLU(negative_slope=0.1)
+module fc2 : torch.nn.Linear(in_features=1, out_features=1, bias=False)
+module relu : torch.nn.ReLU()
+parameter fc.weight : f32[1, 1] = [[2.0]]
+parameter fc2.weight : f32[1, 1] = [[2.0]]
+graph(%x : f32[2, 1]) {
+  %fc = call_module[fc](%x)
+  %act = call_module[act](%fc)
+  %fc2 = call_module[fc2](%act)
+  %relu = call_module[relu](%fc2)
+  return %relu
+}
+)";
+  CHECK(getError(fuseModules(parseModel(text), {{"fc", "act"}})).find("[eager_fuse]") != std::string::npos);
+  const BackendConfig onednn = *getBuiltinBackendConfig("onednn");
+  GraphModule fused = require(fuseModules(parseModel(text), {{"fc", "act"}, {"fc2", "relu"}}, /*isQat=*/false, &onednn));
+  CHECK(fused.getRoot().findModule("fc")->getClassName() == "torch.ao.nn.intrinsic.LinearLeakyReLU");
+  CHECK(fused.getRoot().findModule("act")->getClassName() == "torch.nn.Identity");
+  CHECK(fused.getRoot().findModule("fc2")->getClassName() == "torch.ao.nn.intrinsic.LinearReLU");
+}
+
 TEST_CASE("fuse_modules refuses what has no fuser", "[passes][eager]") {
   CHECK(getError(fuseModules(parseModel(kChain), {{"bn", "conv"}})) ==
         "there is no fuser for (torch.nn.BatchNorm2d, torch.nn.Conv2d), the modules at bn, conv [eager_fuse]");
