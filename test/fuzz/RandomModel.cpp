@@ -346,27 +346,26 @@ private:
         call("piece", llvm::formatv("call_function[operator.getitem](%{0}, {1})", name, i).str(), shape);
   }
 
-  /// Means are of an odd number of codes: such a mean is never half a step, so that reference and lowered graph cannot round a tie apart.
   void addPool() {
     const Value *found = find([](const Value &value) { return value.shape.size() == 4 && value.shape[2] >= 3 && value.shape[3] >= 3; });
     if (!found)
       return;
     Value x = *found;
     Shape halved = {x.shape[0], x.shape[1], x.shape[2] / 2, x.shape[3] / 2}, one = {x.shape[0], x.shape[1], 1, 1};
-    Shape averaged = {x.shape[0], x.shape[1], x.shape[2] - 2, x.shape[3] - 2};
-    bool isOdd = x.shape[2] % 2 && x.shape[3] % 2;
-    switch (random.below(isOdd ? 6 : 4)) {
+    int64_t kernel = random.between(2, 3);
+    Shape averaged = {x.shape[0], x.shape[1], x.shape[2] - kernel + 1, x.shape[3] - kernel + 1};
+    switch (random.below(6)) {
     case 0:
       callModule(addModule("pool", "MaxPool2d(kernel_size=2)"), x.name, halved);
       return;
     case 1:
-      callModule(addModule("pool", "AvgPool2d(kernel_size=3, stride=1)"), x.name, averaged);
+      callModule(addModule("pool", llvm::formatv("AvgPool2d(kernel_size={0}, stride=1)", kernel).str()), x.name, averaged);
       return;
     case 2:
       call("pool", "call_function[torch.nn.functional.max_pool2d](%" + x.name + ", 2)", halved);
       return;
     case 3:
-      call("pool", "call_function[torch._C._nn.avg_pool2d](%" + x.name + ", 3, 1)", averaged);
+      call("pool", llvm::formatv("call_function[torch._C._nn.avg_pool2d](%{0}, {1}, 1)", x.name, kernel).str(), averaged);
       return;
     case 4:
       callModule(addModule("pool", "AdaptiveAvgPool2d(output_size=1)"), x.name, one);
@@ -397,7 +396,7 @@ private:
     }
     case 2: {
       std::string path = addModule("prelu", "PReLU(num_parameters=1)");
-      addTensor("parameter", path + ".weight", {1}, 1.0, 1.5); // below 1 the codes of the slope do not reach 1 (docs/OpenPoints.md)
+      addTensor("parameter", path + ".weight", {1}, 0.05, 1.5);
       callModule(path, x.name, x.shape);
       return;
     }
@@ -493,7 +492,7 @@ private:
   }
 
   void addMean() {
-    const Value *found = find([](const Value &value) { return value.shape.size() == 4 && value.shape[2] % 2 && value.shape[3] % 2; });
+    const Value *found = find([](const Value &value) { return value.shape.size() == 4; });
     if (!found)
       return;
     bool keeps = random.oneIn(2);

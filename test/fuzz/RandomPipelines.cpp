@@ -189,7 +189,7 @@ private:
       return problem;
     if (std::string problem = checkTwice(copy, "lower", context); !problem.empty())
       return problem;
-    return compareRuns(reference, copy, makeBatches(1)[0].tensors, context.engine, propagates ? 2 : 1);
+    return compareRuns(reference, copy, makeBatches(1)[0].tensors, context.engine);
   }
 
   /// Errors that a model of this kind can deserve.
