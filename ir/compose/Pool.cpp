@@ -118,8 +118,11 @@ llvm::Expected<Argument> composeAdaptiveMaxPool3d(Composer &composer) {
     return context.fail("size", "wants one output size or three, got {0}", list->elements.size());
   for (size_t i = 0; i < 3; ++i) {
     std::optional<Argument> one = list ? list->elements[i].getConstant() : given.getConstant();
-    if (one && one->isInt())
-      sizes[i] = one->getInt();
+    if (!one || !one->isInt())
+      continue;
+    sizes[i] = one->getInt();
+    if (sizes[i] < 0 || sizes[i] > (int64_t(1) << 30))
+      return context.fail("size", "wants output sizes in 0..2^30, got {0}", sizes[i]);
   }
   QFX_TRY(returnsIndices, context.getBool("return_indices"));
   const int64_t area = sizes[1] * sizes[2];

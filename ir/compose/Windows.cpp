@@ -8,6 +8,11 @@ namespace qfx {
 
 namespace {
 
+/// A side longer than any image, so that sizes and areas of windows are numbers.
+constexpr int64_t kMaxSide = 1 << 20;
+
+bool isSide(int64_t size) { return size >= 1 && size <= kMaxSide; }
+
 /// One side of an image cut into windows.
 struct Side {
   int64_t size, padded, window, shift;
@@ -87,7 +92,7 @@ static llvm::Expected<Node *> score(Composer &composer, Node *queries, Node *key
   return composer.function("torch.mul", {cosines, composer.function("torch.exp", {bounded})});
 }
 
-/// Rules `<op>_rank`, `<op>_window` (two positive sizes, two shifts), `<op>_heads` (they divide the channels).
+/// Rules `<op>_rank`, `<op>_window` (two sizes in 1..2^20, two shifts in 0..2^20), `<op>_heads` (they divide the channels).
 static llvm::Expected<std::optional<Windows>> readWindows(Composer &composer, const Composer::Input &input) {
   const InferContext &context = composer.context;
   if (input.getRank() != 4)
@@ -95,8 +100,11 @@ static llvm::Expected<std::optional<Windows>> readWindows(Composer &composer, co
   QFX_TRY(window, context.getInts("window_size"));
   QFX_TRY(shift, context.getInts("shift_size"));
   QFX_TRY(heads, context.getInt("num_heads"));
-  if (window.size() != 2 || shift.size() != 2 || window[0] < 1 || window[1] < 1 || shift[0] < 0 || shift[1] < 0)
-    return context.fail("window", "wants two window sizes >= 1 and two shifts >= 0");
+  bool fits = window.size() == 2 && shift.size() == 2;
+  for (size_t i = 0; fits && i < 2; ++i)
+    fits = isSide(window[i]) && (shift[i] == 0 || isSide(shift[i]));
+  if (!fits)
+    return context.fail("window", "wants two window sizes in 1..{0} and two shifts in 0..{0}", kMaxSide);
   for (size_t i = 1; i < 4; ++i)
     if (!input.size(i).isStatic())
       return std::optional<Windows>();
@@ -177,8 +185,8 @@ llvm::Expected<Argument> composeRelativePositionBias(Composer &composer) {
   QFX_TRY(table, composer.input("relative_position_bias_table"));
   QFX_TRY(index, composer.input("relative_position_index"));
   QFX_TRY(window, composer.context.getInts("window_size"));
-  if (window.size() != 2)
-    return composer.context.fail("window", "wants two window sizes, got {0}", window.size());
+  if (window.size() != 2 || !isSide(window[0]) || !isSide(window[1]))
+    return composer.context.fail("window", "wants two window sizes in 1..{0}", kMaxSide);
   int64_t area = window[0] * window[1];
   Node *rows = composer.function("torch.index_select", {table.node, int64_t(0), index.node});
   Node *bias = composer.permute(composer.reshape(rows, {area, area, int64_t(-1)}), {2, 0, 1});

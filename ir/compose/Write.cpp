@@ -58,7 +58,7 @@ llvm::Expected<Argument> composeSliceScatter(Composer &composer) {
   QFX_TRY(start, bound("start", 0));
   QFX_TRY(end, bound("end", size));
   Shape slice = input.type.shape;
-  slice[static_cast<size_t>(dim)] = Dim(end > start ? (end - start + step - 1) / step : 0);
+  slice[static_cast<size_t>(dim)] = Dim(end > start ? (end - start - 1) / step + 1 : 0);
   bool fits = src.getRank() == slice.size();
   for (size_t i = 0; fits && i < slice.size(); ++i)
     fits = src.size(i).mayEqual(slice[i]);
