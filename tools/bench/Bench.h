@@ -24,7 +24,8 @@ struct Timing {
   int repetitions = 0;
 };
 
-/// Times `run(thread)`, called at the same time on `threads` threads, until 0.3 s or `most` repetitions have passed.
+/// Times `run(thread)`, called at the same time on `threads` threads, until 0.3 s or `most` repetitions have passed.  The time of one thread is
+/// its processor time, that of several the clock's.
 Timing measure(int threads, int most, const std::function<void(int thread)> &run);
 
 /// Units [begin, end) of thread `thread` when `units` are shared evenly.
