@@ -93,7 +93,7 @@ class UNet(nn.Module):
 
 
 class SuperResolution(nn.Module):
-    """Sub-pixel convolution with residual blocks: three times the edge. Slopes go up to 1.1, for PyTorch's quantized prelu shrinks positive values
+    """Sub-pixel convolution with residual blocks: three times the edge. One slope is 1, for PyTorch's quantized prelu shrinks positive values
     where the slopes' codes cannot hold 1 (docs/Differences.md, B94)."""
 
     def __init__(self, width=16, blocks=3, factor=3):
@@ -103,7 +103,7 @@ class SuperResolution(nn.Module):
             nn.Sequential(nn.Conv2d(width, width, 3, padding=1), nn.PReLU(width), nn.Conv2d(width, width, 3, padding=1))
             for _ in range(blocks))
         for block in self.body:
-            block[1].weight.data = torch.linspace(0.05, 1.1, width)
+            block[1].weight.data[0] = 1.0
         self.tail = nn.Conv2d(width, 3 * factor * factor, 3, padding=1)
         self.shuffle = nn.PixelShuffle(factor)
 
