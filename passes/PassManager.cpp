@@ -26,7 +26,7 @@ void PassManager::addInstrumentation(std::shared_ptr<PassInstrumentation> instru
   instrumentations.push_back(std::move(instrumentation));
 }
 
-static uint64_t getNowNs() {
+uint64_t getClockNs() {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
@@ -34,9 +34,9 @@ static uint64_t getNowNs() {
 llvm::Error PassManager::verifyAfter(PassRun &run, const GraphModule &model) const {
   if (!verifyEach)
     return llvm::Error::success();
-  uint64_t start = getNowNs();
+  uint64_t start = getClockNs();
   llvm::Error err = verify(model);
-  run.verifyNs = getNowNs() - start;
+  run.verifyNs = getClockNs() - start;
   if (!err)
     return err;
   std::vector<Diagnostic> diagnostics = takeDiagnostics(std::move(err));
@@ -61,9 +61,9 @@ llvm::Error PassManager::run(GraphModule &model, PassContext &context) {
     run.text = entry.text;
     for (const auto &watcher : instrumentations)
       watcher->runBeforePass(run, model);
-    uint64_t start = getNowNs();
+    uint64_t start = getClockNs();
     llvm::Expected<bool> changed = entry.pass->run(model, context);
-    run.timeNs = getNowNs() - start;
+    run.timeNs = getClockNs() - start;
     llvm::Error err = changed ? llvm::Error::success() : changed.takeError();
     if (!err) {
       run.changed = *changed;

@@ -28,6 +28,9 @@ llvm::Expected<std::vector<PipelineStep>> parsePipeline(llvm::StringRef text, ll
 /// The text that parses back to these steps, named pipelines expanded.
 std::string printPipeline(llvm::ArrayRef<PipelineStep> steps);
 
+/// A clock for durations, in nanoseconds.
+uint64_t getClockNs();
+
 /// What is known of one pass while and after it runs.
 struct PassRun {
   size_t index = 0;      ///< position in the pipeline, from 0

@@ -190,27 +190,39 @@ void printStats(llvm::raw_ostream &os, const OpCounts &before, const OpCounts &a
   printRow("weights", formatBytes(before.weightBytes), formatBytes(after.weightBytes));
 }
 
-void printTiming(llvm::raw_ostream &os, llvm::ArrayRef<PassRun> runs, llvm::StringRef form) {
-  uint64_t totalNs = 0;
+void printTiming(llvm::raw_ostream &os, llvm::ArrayRef<PassRun> runs, const FileTimes &files, llvm::StringRef form) {
+  uint64_t totalNs = files.loadNs + files.saveNs;
   for (const PassRun &run : runs)
     totalNs += run.timeNs + run.verifyNs;
   if (form == "json") {
     llvm::json::Array rows;
     for (const PassRun &run : runs)
       rows.push_back(llvm::json::Object{{"pass", run.text}, {"time_ns", int64_t(run.timeNs)}, {"verify_ns", int64_t(run.verifyNs)}});
-    os << llvm::json::Value(llvm::json::Object{{"total_ns", int64_t(totalNs)}, {"passes", std::move(rows)}}) << '\n';
+    os << llvm::json::Value(llvm::json::Object{{"total_ns", int64_t(totalNs)},
+                                               {"load_ns", int64_t(files.loadNs)},
+                                               {"passes", std::move(rows)},
+                                               {"save_ns", int64_t(files.saveNs)}})
+       << '\n';
     return;
   }
   auto printRow = [&](llvm::StringRef name, uint64_t timeNs) {
     os << llvm::formatv("{0,-40}{1,10:f3} ms{2,7:f1} %\n", name, double(timeNs) / 1e6, totalNs ? 100.0 * double(timeNs) / double(totalNs) : 0.0);
   };
-  std::vector<PassRun> shown(runs.begin(), runs.end());
+  auto makeRow = [](llvm::StringRef name, uint64_t timeNs) {
+    PassRun row;
+    row.text = name.str();
+    row.timeNs = timeNs;
+    return row;
+  };
+  std::vector<PassRun> shown{makeRow("(load)", files.loadNs)};
+  shown.insert(shown.end(), runs.begin(), runs.end());
+  shown.push_back(makeRow("(save)", files.saveNs));
   bool isTree = form == "tree";
   if (!isTree)
     llvm::stable_sort(shown, [](const PassRun &a, const PassRun &b) { return a.timeNs > b.timeNs; });
   for (const PassRun &run : shown) {
     printRow(run.text, run.timeNs);
-    if (isTree)
+    if (isTree && run.verifyNs)
       printRow("  verify", run.verifyNs);
   }
   printRow("total", totalNs);

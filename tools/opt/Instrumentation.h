@@ -45,8 +45,14 @@ OpCounts countOps(const GraphModule &model);
 /// A table of the rows that differ, then the weights.
 void printStats(llvm::raw_ostream &os, const OpCounts &before, const OpCounts &after);
 
+/// What the tool does around the passes.
+struct FileTimes {
+  uint64_t loadNs = 0; ///< reading the configurations and the model, with the verifier
+  uint64_t saveNs = 0; ///< printing and writing; weights that no pass needed are computed here (Tensor::computed)
+};
+
 /// `form` is list (or empty: slowest first), tree (in order, with the verifier below) or json.
-void printTiming(llvm::raw_ostream &os, llvm::ArrayRef<PassRun> runs, llvm::StringRef form);
+void printTiming(llvm::raw_ostream &os, llvm::ArrayRef<PassRun> runs, const FileTimes &files, llvm::StringRef form);
 
 } // namespace qfx::tool
 

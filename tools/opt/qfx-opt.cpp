@@ -141,12 +141,15 @@ static llvm::Error explain(const OptFlags &flags, const GraphModule &model, llvm
 }
 
 /// Parse, run and write one model.
+/// \param startedNs  when its configuration began to be read.
 static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceText> source, const LoadOptions &loadOptions,
                            llvm::ArrayRef<PipelineStep> steps, PassContext &context, RemarkFolder &remarks, DiagnosticSink &sink,
-                           llvm::raw_ostream &log) {
+                           uint64_t startedNs, llvm::raw_ostream &log) {
   auto model = parseQfx(std::move(source), loadOptions);
   if (!model)
     return model.takeError();
+  FileTimes times;
+  times.loadNs = getClockNs() - startedNs;
   if (flags.inferTypes) {
     VerifyOptions verifyOptions;
     verifyOptions.inferTypes = true;
@@ -167,13 +170,16 @@ static llvm::Error process(const OptFlags &flags, std::shared_ptr<const SourceTe
   remarks.flush([&](Diagnostic remark) { sink.add(std::move(remark)); });
   if (flags.coverage)
     coverage.print(log);
+  if (!err && !flags.verifyDiagnostics) {
+    uint64_t begin = getClockNs();
+    err = writeResult(flags, *model);
+    times.saveNs = getClockNs() - begin;
+  }
   if (flags.timing.getNumOccurrences())
-    printTiming(log, manager.getRuns(), flags.timing);
-  if (err)
-    return err;
-  if (flags.stats)
+    printTiming(log, manager.getRuns(), times, flags.timing);
+  if (flags.stats && !err)
     printStats(log, before, countOps(*model));
-  return flags.verifyDiagnostics ? llvm::Error::success() : writeResult(flags, *model);
+  return err;
 }
 
 /// The parts of a file at lines `// -----`, each padded with empty lines so that line numbers stay the file's.
@@ -229,6 +235,7 @@ static int runTool(const OptFlags &flags) {
       llvm::outs() << "// -----\n";
     ProgressLine progress("calibrate", flags.quiet);
     RemarkFolder remarks(/*folds=*/!flags.verifyDiagnostics);
+    uint64_t startedNs = getClockNs();
     auto context = makeContext(flags, sink, remarks);
     llvm::Error err = llvm::Error::success();
     if (context) {
@@ -236,7 +243,7 @@ static int runTool(const OptFlags &flags) {
         progress.update(done, total);
         return true;
       };
-      err = process(flags, source, loadOptions, *steps, *context, remarks, sink, llvm::errs());
+      err = process(flags, source, loadOptions, *steps, *context, remarks, sink, startedNs, llvm::errs());
     } else {
       err = context.takeError();
     }
