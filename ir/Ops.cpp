@@ -6,10 +6,12 @@
 #include "ir/OpsDetail.h"
 #include "ir/Text.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <map>
+#include <array>
+#include <atomic>
+#include <iterator>
+#include <memory>
 
 namespace qfx {
 
@@ -122,35 +124,42 @@ const SlotInfo *Signature::findSlot(llvm::StringRef name) const {
   return nullptr;
 }
 
-/// Parses each signature text once; texts are literals, so their address is the key.
-static const Signature &getParsedSignature(llvm::StringRef text) {
-  static std::map<std::string, Signature, std::less<>> *parsed = [] {
-    auto *all = new std::map<std::string, Signature, std::less<>>();
-    auto add = [&](llvm::StringRef one) { all->try_emplace(one.str(), one); };
-    add("");
-    for (const OpInfo &op : kOps)
-      add(op.signatureText);
-    for (const TargetInfo &target : kTargets) {
-      add(target.signatureText);
-      add(target.forwardText);
-    }
-    return all;
-  }();
-  return parsed->find(std::string_view(text.data(), text.size()))->second;
-}
+namespace {
+/// A value made when it is first asked for, by whichever thread comes first; it stays until the program ends.
+template <class T> class MadeOnce {
+public:
+  template <class Make> const T &get(Make make) {
+    if (const T *known = value.load(std::memory_order_acquire))
+      return *known;
+    auto made = std::make_unique<const T>(make());
+    const T *known = nullptr;
+    return value.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel) ? *made.release() : *known;
+  }
 
-const Signature &OpInfo::getSignature() const { return getParsedSignature(signatureText); }
+private:
+  std::atomic<const T *> value = nullptr;
+};
+
+/// What is derived from the text of a row, for those rows that are used.
+struct DerivedFacts {
+  MadeOnce<Signature> signature, forward;
+  MadeOnce<std::vector<ModuleTensor>> tensors;
+};
+} // namespace
+
+const Signature &OpInfo::getSignature() const {
+  static std::array<MadeOnce<Signature>, std::size(kOps)> signatures;
+  return signatures[static_cast<size_t>(this - std::begin(kOps))].get([&] { return Signature(signatureText); });
+}
 
 //===----------------------------------------------------------------------===//
 // Target rows
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What is derived from the rows once: parsed tensor lists, implied forward signatures, canonical rows, name maps.
+/// The rows by name.
 struct TargetTables {
   llvm::StringMap<const TargetInfo *> functions, methods, modules;
-  llvm::DenseMap<const TargetInfo *, std::vector<ModuleTensor>> tensors;
-  llvm::DenseMap<const TargetInfo *, const Signature *> forwards;
 
   TargetTables() {
     for (const TargetInfo &target : kTargets) {
@@ -158,48 +167,50 @@ struct TargetTables {
       bool isNew = names.try_emplace(target.text, &target).second;
       assert(isNew && "two rows with one spelling");
       (void)isNew;
-      if (target.kind == TargetKind::Module) {
-        tensors[&target] = parseTensors(target.tensorsText);
-        forwards[&target] = makeForward(target);
-      }
     }
-  }
-
-  static std::vector<ModuleTensor> parseTensors(llvm::StringRef text) {
-    std::vector<ModuleTensor> result;
-    llvm::SmallVector<llvm::StringRef, 8> parts;
-    text.split(parts, ' ', -1, /*KeepEmpty=*/false);
-    for (llvm::StringRef part : parts) {
-      if (startsWith(part, "%"))
-        continue; // getModuleTensors() spells a recurrent layer's weights out
-      ModuleTensor tensor;
-      tensor.isBuffer = part.consume_front("~");
-      auto [name, condition] = part.split('?');
-      tensor.name = name.str();
-      tensor.isOptional = endsWith(part, "?");
-      tensor.presentIf = condition.str();
-      result.push_back(std::move(tensor));
-    }
-    return result;
-  }
-
-  const Signature *makeForward(const TargetInfo &target) {
-    if (!target.forwardText.empty())
-      return &getParsedSignature(target.forwardText);
-    std::string text;
-    for (const SlotInfo &slot : target.getOp().getSignature().getSlots()) {
-      bool isTensor = slot.type == SlotType::Tensor || slot.type == SlotType::TensorList;
-      bool owned = llvm::any_of(tensors[&target], [&](const ModuleTensor &tensor) { return tensor.name == slot.name; });
-      if (!isTensor || owned)
-        continue;
-      if (!text.empty())
-        text += ", ";
-      text += slot.name + (slot.type == SlotType::Tensor ? ":T" : ":T[]") + (slot.acceptsNone ? "?" : "");
-    }
-    return new Signature(text); // lives as long as the tables, which are never destroyed
   }
 };
 } // namespace
+
+static std::vector<ModuleTensor> parseTensors(llvm::StringRef text) {
+  std::vector<ModuleTensor> result;
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  text.split(parts, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts) {
+    if (startsWith(part, "%"))
+      continue; // getModuleTensors() spells a recurrent layer's weights out
+    ModuleTensor tensor;
+    tensor.isBuffer = part.consume_front("~");
+    auto [name, condition] = part.split('?');
+    tensor.name = name.str();
+    tensor.isOptional = endsWith(part, "?");
+    tensor.presentIf = condition.str();
+    result.push_back(std::move(tensor));
+  }
+  return result;
+}
+
+/// The signature of a module's forward: its own text, else the operator's tensors that the module does not own.
+static Signature makeForward(const TargetInfo &target) {
+  if (!target.forwardText.empty())
+    return Signature(target.forwardText);
+  std::string text;
+  for (const SlotInfo &slot : target.getOp().getSignature().getSlots()) {
+    bool isTensor = slot.type == SlotType::Tensor || slot.type == SlotType::TensorList;
+    bool owned = llvm::any_of(target.getTensors(), [&](const ModuleTensor &tensor) { return tensor.name == slot.name; });
+    if (!isTensor || owned)
+      continue;
+    if (!text.empty())
+      text += ", ";
+    text += slot.name + (slot.type == SlotType::Tensor ? ":T" : ":T[]") + (slot.acceptsNone ? "?" : "");
+  }
+  return Signature(text);
+}
+
+static DerivedFacts &getFacts(const TargetInfo &target) {
+  static std::array<DerivedFacts, std::size(kTargets)> facts;
+  return facts[static_cast<size_t>(&target - std::begin(kTargets))];
+}
 
 static const TargetTables &getTables() {
   static const TargetTables *tables = new TargetTables();
@@ -211,12 +222,18 @@ const OpInfo &TargetInfo::getOp() const { return getOpInfo(op); }
 const Signature &TargetInfo::getSignature() const {
   if (kind != TargetKind::Module && signatureText.empty())
     return getOp().getSignature();
-  return getParsedSignature(signatureText);
+  return getFacts(*this).signature.get([&] { return Signature(signatureText); });
 }
 
-const Signature &TargetInfo::getForwardSignature() const { return *getTables().forwards.lookup(this); }
+const Signature &TargetInfo::getForwardSignature() const {
+  assert(kind == TargetKind::Module && "only modules have a forward");
+  return getFacts(*this).forward.get([&] { return makeForward(*this); });
+}
 
-llvm::ArrayRef<ModuleTensor> TargetInfo::getTensors() const { return getTables().tensors.find(this)->second; }
+llvm::ArrayRef<ModuleTensor> TargetInfo::getTensors() const {
+  assert(kind == TargetKind::Module && "only modules own tensors");
+  return getFacts(*this).tensors.get([&] { return parseTensors(tensorsText); });
+}
 
 const TargetInfo &TargetInfo::getCanonical() const {
   if (canonicalText.empty())
