@@ -46,6 +46,8 @@ static bool fitsShape(const Module &module, llvm::StringRef name, const Tensor &
 /// What no data gives: a count below 0, a least scale that is none.
 static bool isPossible(llvm::StringRef name, const Tensor &value) {
   auto all = [&](auto holds) {
+    if (value.getDType() == DType::Float32)
+      return llvm::all_of(value.getData<float>(), holds);
     for (int64_t i = 0, n = value.getNumElements(); i < n; ++i)
       if (!holds(value.getElementAsDouble(i)))
         return false;

@@ -41,6 +41,10 @@ static double roundTo(DType dtype, double value) {
 }
 
 static std::vector<double> readVector(const Tensor &tensor) {
+  if (tensor.getDType() == DType::Float32) {
+    llvm::ArrayRef<float> elements = tensor.getData<float>();
+    return {elements.begin(), elements.end()};
+  }
   std::vector<double> values(static_cast<size_t>(tensor.getNumElements()));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = tensor.getElementAsDouble(static_cast<int64_t>(i));
