@@ -1,12 +1,11 @@
 // The arithmetic of batch norm folding.
 #include "passes/fuse/FoldBatchNorm.h"
 
+#include "backends/observe/ScaleLines.h"
 #include "ir/Diagnostics.h"
 #include "ir/OpKind.h"
 #include "ir/Ops.h"
-#include "kernels/elementwise/Binary.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace qfx {
@@ -97,22 +96,12 @@ static ChannelMap makeChannelMap(const Module &root, const Tensor &weight) {
 
 static Tensor scaleWeight(const Tensor &weight, const ChannelMap &map, llvm::ArrayRef<double> scale, DType compute) {
   if (weight.getDType() == DType::Float32 && compute == DType::Float32) {
-    std::vector<float> factors(scale.begin(), scale.end());
-    return Tensor::computed(DType::Float32, weight.getSizes(), [weight, map, factors](size_t offset, MutableBytes out) {
-      static const kernels::BinaryFn multiply = kernels::selectBinary(kernels::BinaryKind::Mul);
-      const float *src = weight.getData<float>().data();
-      float *dst = reinterpret_cast<float *>(out.data());
-      // Without transposition a whole row belongs to one channel.
-      int64_t columns = map.isTransposed ? map.columns : 1, run = map.columns * map.inner / columns;
-      auto first = static_cast<int64_t>(offset / sizeof(float)), end = first + static_cast<int64_t>(out.size() / sizeof(float));
-      while (first < end) {
-        int64_t line = first / run, count = std::min((line + 1) * run, end) - first;
-        const float *factor = &factors[static_cast<size_t>(map.getChannel(line / columns, line % columns))];
-        multiply(src + first, 1, factor, 0, dst, count, {});
-        first += count;
-        dst += count;
-      }
-    });
+    // Without transposition a whole row belongs to one channel.
+    std::vector<float> factors;
+    for (int64_t row = 0; row < map.rows; ++row)
+      for (int64_t column = 0; column < (map.isTransposed ? map.columns : 1); ++column)
+        factors.push_back(static_cast<float>(scale[static_cast<size_t>(map.getChannel(row, column))]));
+    return scaleLines(weight, std::move(factors));
   }
   std::vector<double> values = readVector(weight);
   for (size_t i = 0; i < values.size(); ++i) {
