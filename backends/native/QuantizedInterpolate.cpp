@@ -47,7 +47,7 @@ float getRatio(int64_t in, int64_t out, const std::vector<double> &factors, size
 /// Pixels of `dst` are copies of those at `sources` along each axis (depth, height, width).
 void emitNearest(BindContext &context, const View &src, const View &dst, std::array<std::vector<int64_t>, 3> sources,
                  const int64_t (&in)[3]) {
-  const int64_t channels = src.sizes[1], batch = src.sizes[0], inPixels = in[0] * in[1] * in[2];
+  const int64_t channels = src.sizes[1] * src.getElemBytes(), batch = src.sizes[0], inPixels = in[0] * in[1] * in[2]; // bytes of a pixel
   const int64_t height = in[1], width = in[2];
   context.emit({&src}, {&dst}, [=, sources = std::move(sources)](RunContext &run) {
     const auto planes = static_cast<int64_t>(sources[0].size()), rows = static_cast<int64_t>(sources[1].size()),
@@ -57,8 +57,8 @@ void emitNearest(BindContext &context, const View &src, const View &dst, std::ar
       for (int64_t line = begin; line < end; ++line) {
         const int64_t y = sources[1][static_cast<size_t>(line % rows)],
                       z = sources[0][static_cast<size_t>(line / rows % planes)], n = line / rows / planes;
-        const uint8_t *from = src.getData<uint8_t>() + (n * inPixels + (z * height + y) * width) * channels;
-        uint8_t *to = dst.getData<uint8_t>() + line * columns * channels;
+        const std::byte *from = src.getBytes() + (n * inPixels + (z * height + y) * width) * channels;
+        std::byte *to = dst.getBytes() + line * columns * channels;
         for (int64_t x : sources[2]) {
           std::memcpy(to, from + x * channels, static_cast<size_t>(channels));
           to += channels;
@@ -101,7 +101,17 @@ void emitBilinear(BindContext &context, const View &src, const View &dst, std::v
 } // namespace
 
 llvm::Expected<RuntimeValue> bindQuantizedInterpolate(BindContext &context) {
-  llvm::Expected<CodeOperand> input = getCodeTensor(context, "input");
+  llvm::Expected<View> given = context.getTensor("input");
+  if (!given)
+    return given.takeError();
+  const std::string &mode = context.getCall().get("mode").arg.getString();
+  const bool isNearest = mode == "nearest" || mode == "nearest-exact";
+  if (isNearest && given->getDType() == DType::QInt32) { // codes are copied, whatever their width
+    if (llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(*given); !quantizer)
+      return quantizer.takeError();
+  }
+  llvm::Expected<CodeOperand> input =
+      isNearest && given->getDType() == DType::QInt32 ? llvm::Expected<CodeOperand>(CodeOperand{*given, {}}) : toCodeOperand(context, *given, "input");
   if (!input)
     return input.takeError();
   llvm::Expected<TensorType> type = context.getResultTensor();
@@ -111,7 +121,6 @@ llvm::Expected<RuntimeValue> bindQuantizedInterpolate(BindContext &context) {
   llvm::Expected<std::vector<double>> factors = readFactors(context, spatial);
   if (!factors)
     return factors.takeError();
-  const std::string &mode = context.getCall().get("mode").arg.getString();
   bool align = false;
   if (context.attrs().hasValue("align_corners")) {
     llvm::Expected<bool> given = context.attrs().getBool("align_corners");
@@ -137,7 +146,7 @@ llvm::Expected<RuntimeValue> bindQuantizedInterpolate(BindContext &context) {
       emitBilinear<uint8_t>(context, src, dst, sources[0], sources[1], input->params.zeroPoint);
     return RuntimeValue(dst);
   }
-  if (mode != "nearest" && mode != "nearest-exact")
+  if (!isNearest)
     return context.fail("mode '{0}' has no kernel for codes", mode);
   std::array<std::vector<int64_t>, 3> sources;
   int64_t in[3] = {1, 1, 1};

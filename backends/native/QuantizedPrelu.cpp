@@ -1,5 +1,6 @@
 // PReLU of codes, one slope for all or one per channel (operators 7).
 #include "backends/native/CodeSteps.h"
+#include "backends/native/WideCodes.h"
 #include "backends/runtime/Kernels.h"
 
 #include <cmath>
@@ -21,6 +22,10 @@ static void fillPreluTable(const CodeOperand &input, int64_t slopeSteps, int64_t
 }
 
 llvm::Expected<RuntimeValue> bindQuantizedPrelu(BindContext &context) {
+  if (llvm::Expected<View> view = context.getTensor("input"); view && hasWideCodes(*view))
+    return bindWidePrelu(context);
+  else if (!view)
+    return view.takeError();
   llvm::Expected<CodeOperand> input = getCodeTensor(context, "input");
   if (!input)
     return input.takeError();

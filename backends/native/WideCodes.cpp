@@ -196,4 +196,44 @@ llvm::Expected<RuntimeValue> bindWideArithmetic(BindContext &context, bool isAdd
   return RuntimeValue(dst);
 }
 
+llvm::Expected<RuntimeValue> bindWidePrelu(BindContext &context) {
+  llvm::Expected<CodeOperand> input = getWide(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<Tensor> weight = context.getConstant("weight");
+  if (!weight)
+    return weight.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  llvm::Expected<kernels::QParams> output = getResultParams(context, *type);
+  if (!output)
+    return output.takeError();
+  if (weight->getDType() != DType::QInt32 || !weight->getQuantizer() || !weight->getQuantizer()->isPerTensor())
+    return context.fail("the slopes must be qint32 quantized per tensor, got {0}", toString(weight->getType()));
+  const View view = context.toOrder(input->view, StorageOrder::RowMajor);
+  const int64_t slopes = weight->getNumElements();
+  if (view.getRank() == 0 || (slopes != 1 && (view.getRank() < 2 || slopes != view.sizes[1])))
+    return context.fail("{0} slopes do not fit the channels of {1}", slopes, toString(view.type));
+  int64_t inner = 1; // elements behind each other that share a channel
+  for (size_t i = 2; i < view.getRank(); ++i)
+    inner *= view.sizes[i];
+  const kernels::QParams in = input->params, out = *output, slope = toQParams(*weight->getQuantizer());
+  const int64_t one = std::llrint(1.0f / static_cast<float>(slope.scale));
+  const float multiplier = static_cast<float>(in.scale) * static_cast<float>(slope.scale) * (1.0f / static_cast<float>(out.scale));
+  View dst = context.allocate(*type, StorageOrder::RowMajor);
+  context.emit({&view}, {&dst}, [=, weight = *weight](RunContext &run) {
+    run.parallelFor(view.getNumElements(), kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      const int32_t *codes = weight.getData<int32_t>().data();
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t steps = int64_t{view.getData<int32_t>()[i]} - in.zeroPoint;
+        const int64_t channel = slopes == 1 ? 0 : i / inner % slopes;
+        const int64_t factor = steps > 0 ? one : int64_t{codes[channel]} - slope.zeroPoint;
+        dst.getData<int32_t>()[i] = requantize(steps * factor, multiplier, out.zeroPoint);
+      }
+    });
+  });
+  return RuntimeValue(dst);
+}
+
 } // namespace qfx::runtime

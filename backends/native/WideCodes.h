@@ -19,6 +19,10 @@ llvm::Expected<RuntimeValue> bindWideFunction(BindContext &context, const Functi
 /// quantized::add and quantized::mul of two tensors of 32-bit codes, or of one and a number.
 llvm::Expected<RuntimeValue> bindWideArithmetic(BindContext &context, bool isAdd, bool relu);
 
+/// PReLU of 32-bit codes in slot `input`, one slope or one per channel (dimension 1): c = max(q - z, 0) * o + min(q - z, 0) * (w - z_w), o the
+/// steps of a slope of 1, then requantized (operators 7).
+llvm::Expected<RuntimeValue> bindWidePrelu(BindContext &context);
+
 /// f32 = scale * (code - zeroPoint), laid out like `view` (dense).
 View emitWideDequantize(BindContext &context, const View &view, const kernels::QParams &params);
 

@@ -4,6 +4,8 @@
 #include "kernels/pool/Pool.h"
 #include "ir/OpKind.h"
 
+#include <algorithm>
+
 namespace qfx::runtime {
 
 namespace {
@@ -43,13 +45,14 @@ kernels::MemoryFormat getPoolFormat(const View &src) {
                                                                     : kernels::MemoryFormat::Contiguous;
 }
 
-llvm::Expected<Pooling> startPooling(BindContext &context) {
+llvm::Expected<Pooling> startPooling(BindContext &context, bool takesWide = false) {
   llvm::Expected<View> input = context.getTensor("input");
   if (!input)
     return input.takeError();
   DType dtype = input->getDType();
-  if (dtype != DType::Float32 && dtype != DType::QUInt8 && dtype != DType::QInt8)
-    return context.fail("takes float32, quint8 or qint8, got {0}", toString(input->type));
+  if (dtype != DType::Float32 && dtype != DType::QUInt8 && dtype != DType::QInt8 && !(takesWide && dtype == DType::QInt32))
+    return context.fail("takes float32, quint8{0} qint8{1}, got {2}", takesWide ? "," : " or", takesWide ? " or qint32" : "",
+                        toString(input->type));
   llvm::Expected<TensorType> type = context.getResultTensor();
   if (!type)
     return type.takeError();
@@ -125,6 +128,35 @@ template <class T> void emitMax(BindContext &context, const Pooling &pooling) {
   });
 }
 
+/// Windows of 32-bit codes (operators 8.3: any dtype), one after the other.
+void emitWideMax(BindContext &context, const Pooling &pooling) {
+  const View &src = pooling.src, &dst = pooling.dst;
+  context.emit({&src}, {&dst}, [src, dst, shape = pooling.shape](RunContext &run) {
+    run.parallelFor(shape.numOutputPixels(), getGrain<int32_t>(shape), [&](int64_t begin, int64_t end, void *) {
+      for (int64_t pixel = begin; pixel < end; ++pixel) {
+        kernels::PoolWindow window[3];
+        int64_t rest = pixel;
+        for (int dim = 2; dim >= 0; --dim) {
+          window[dim] = kernels::getPoolWindow(shape, dim, rest % shape.out[dim]);
+          rest /= shape.out[dim];
+        }
+        int32_t *to = dst.getData<int32_t>() + pixel * shape.channels;
+        std::fill_n(to, shape.channels, INT32_MIN);
+        for (int64_t i = 0; i < window[0].count; ++i)
+          for (int64_t j = 0; j < window[1].count; ++j)
+            for (int64_t k = 0; k < window[2].count; ++k) {
+              const int64_t z = window[0].start + i * window[0].step, y = window[1].start + j * window[1].step,
+                            x = window[2].start + k * window[2].step;
+              const int32_t *from =
+                  src.getData<int32_t>() + (((rest * shape.in[0] + z) * shape.in[1] + y) * shape.in[2] + x) * shape.channels;
+              for (int64_t c = 0; c < shape.channels; ++c)
+                to[c] = std::max(to[c], from[c]);
+            }
+      }
+    });
+  });
+}
+
 template <class T> void emitAverage(BindContext &context, const Pooling &pooling) {
   const kernels::PoolKernels &kernels = kernels::selectPool();
   const View &src = pooling.src, &dst = pooling.dst;
@@ -171,12 +203,15 @@ llvm::Expected<RuntimeValue> bindMaxPool(BindContext &context) {
   const BoundSlot *indices = context.getCall().find("return_indices");
   if (indices && indices->arg.isBool() && indices->arg.getBool())
     return bindIndexedMaxPool(context);
-  llvm::Expected<Pooling> pooling = startPooling(context);
+  llvm::Expected<Pooling> pooling = startPooling(context, /*takesWide=*/true);
   if (!pooling)
     return pooling.takeError();
   if (llvm::Error err = readWindow(context, pooling->shape))
     return err;
   switch (pooling->src.getDType()) {
+  case DType::QInt32:
+    emitWideMax(context, *pooling);
+    break;
   case DType::QUInt8:
     emitMax<uint8_t>(context, *pooling);
     break;

@@ -9,12 +9,13 @@ import golden
 import order
 import spatial
 import weighted
+import wide
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     made = golden.Golden()
-    for part in (weighted, elementwise, spatial, conversions, order):
+    for part in (weighted, elementwise, spatial, conversions, order, wide):
         before = len(made.cases)
         part.all_cases(made)
         print(part.__name__, len(made.cases) - before)
