@@ -176,16 +176,40 @@ def run_case(name, module, shapes, seed, call="", forward_options=None):
         observed = net.m(*tensors, **forward_options)
         record(name + "_float", tree_lines("m", net.m) + buffers, [dict(i) for i in inputs],
                reads + ["%%r = call_module[m](%s%s)" % (", ".join(names), call), "return %r"], observed)
-        if masks:  # quantized, a last bit of the float softmax moves codes that out_proj multiplies: no exact integers to record
-            return
         converted = tq.convert(net, convert_custom_config_dict=CUSTOM)
         quantizers = [(q.scale.item(), int(q.zero_point)) for q in converted.quants]
         body = ["%%q%d = call_function[torch.quantize_per_tensor](%s, %r, %d, torch.quint8)" % (i, key, scale, zero_point)
                 for i, (key, (scale, zero_point)) in enumerate(zip(names, quantizers))]
         codes = ["%%q%d" % i for i in range(len(names))]
+        captured = capture(converted.m) if masks else {}
+        result = converted(*tensors, **forward_options)
         record(name + "_quantized", tree_lines("m", converted.m) + buffers, inputs,
-               reads + body + ["%%r = call_module[m](%s%s)" % (", ".join(codes), call), "return %r"],
-               converted(*tensors, **forward_options))
+               reads + body + ["%%r = call_module[m](%s%s)" % (", ".join(codes), call), "return %r"], result)
+        if masks:
+            record_bounds(name + "_quantized", converted.m, captured, result)
+
+
+def capture(attention):
+    """The floats that the quantizer before out_proj gets, filled in when the module runs."""
+    captured = {}
+    attention.quant_attn_output.register_forward_pre_hook(lambda _, args: captured.__setitem__("output", args[0]))
+    return captured
+
+
+def find_ties(values, quantizer):
+    """Where the unrounded value lies within 1e-4 of a tie (operators 1.1, T1)."""
+    steps = values.double() / quantizer.scale.double()
+    return (steps - steps.floor() - 0.5).abs() <= 1e-4
+
+
+def record_bounds(name, attention, captured, result):
+    """By how many codes the result may differ, `0/bound`: a last bit of the float softmax may turn codes of quant_attn_output at a tie, each of
+    which moves what out_proj makes of its row by a weight."""
+    tied = find_ties(captured["output"], attention.quant_attn_output).double()
+    weight, _ = attention.out_proj._weight_bias()
+    reach = tied @ weight.dequantize().double().abs().t() * (attention.quant_attn_output.scale.double() / attention.out_proj.scale)
+    bound = torch.where(reach > 0, reach.ceil() + 1, torch.zeros_like(reach)).to(torch.int32)
+    outputs[name + "/0/bound"] = (bound.transpose(0, 1) if attention.batch_first else bound).reshape(result[0].shape).contiguous()
 
 
 class CellNet(nn.Module):

@@ -30,12 +30,12 @@ const Tensor *find(const std::vector<NamedValue> &values, const std::string &nam
 /// The averaged attention weights before rounding, in codes: the mean over the heads of what the same model yields
 /// without averaging. Empty for a model without attention, or that does not average.
 std::vector<double> getAverages(const TextCase &one) {
-  const std::string call = "(%q0, %q1, %q2)";
-  size_t place = one.text.find(call);
-  if (place == std::string::npos || one.text.find("MultiheadAttention") == std::string::npos)
+  const size_t call = one.text.find("%r = call_module[m](");
+  if (one.text.find("MultiheadAttention") == std::string::npos || one.text.find("need_weights=False") != std::string::npos ||
+      one.text.find("average_attn_weights=False") != std::string::npos)
     return {};
   std::string text = one.text;
-  text.insert(place + call.size() - 1, ", average_attn_weights=False");
+  text.insert(text.find(")\n", call), ", average_attn_weights=False");
   std::vector<NamedValue> outputs = runText(text, one.inputs);
   const Tensor *heads = find(outputs, "1"); // [N, heads, L, S]
   REQUIRE(heads);
@@ -52,7 +52,8 @@ std::vector<double> getAverages(const TextCase &one) {
   return means;
 }
 
-/// Codes, scale and zero point are PyTorch's, every one; averaged weights (T1) may be one step off at a tie.
+/// Codes, scale and zero point are PyTorch's, every one; averaged weights (T1) may be one step off at a tie, and what out_proj makes of codes
+/// at a tie by as much as make_quantizable.py recorded for that position.
 void checkCodes(const TextCase &one, const std::vector<NamedValue> &outputs) {
   std::vector<double> averages = getAverages(one);
   size_t compared = 0;
@@ -75,7 +76,8 @@ void checkCodes(const TextCase &one, const std::vector<NamedValue> &outputs) {
         double mean = averages[static_cast<size_t>(i)];
         isTied = std::abs(mean - std::floor(mean) - 0.5) <= 1e-4;
       }
-      CHECK(difference <= (isTied ? 1 : 0));
+      const Tensor *bound = find(one.outputs, name + "/bound");
+      CHECK(difference <= (isTied ? 1 : bound ? bound->getElementAsDouble(i) : 0));
     }
     ++compared;
   }
@@ -94,7 +96,7 @@ NamedTensors withoutQParams(const NamedTensors &expected) {
 
 TEST_CASE("decomposed modules give PyTorch's values", "[quantizable][golden]") {
   std::vector<TextCase> cases = loadTextCases("quantizable");
-  REQUIRE(cases.size() >= 26);
+  REQUIRE(cases.size() >= 42);
   for (const TextCase &one : cases)
     DYNAMIC_SECTION(one.name) {
       std::vector<NamedValue> outputs = runText(one.text, one.inputs);
