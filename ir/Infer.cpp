@@ -1,6 +1,8 @@
 // Types of a graph's values: constants and placeholders as they are declared, calls by their operator's rule.
 #include "ir/Infer.h"
 
+#include "ir/Compose.h"
+
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/InferGraph.h"
@@ -8,6 +10,7 @@
 #include "ir/Module.h"
 #include "ir/ModuleGraph.h"
 #include "ir/OpKind.h"
+#include "ir/OpsDetail.h"
 #include "ir/Text.h"
 
 namespace qfx {
@@ -146,7 +149,7 @@ llvm::Expected<ValueType> inferCall(const InferContext &context) {
     return ValueType();
   if (llvm::Error err = checkQuantizedFunctional(context))
     return err;
-  auto result = context.getCall().op->infer(context);
+  auto result = takesComplex(context) ? inferComposed(context) : context.getCall().op->infer(context);
   if (!result)
     return result;
   if (llvm::Error err = checkSize(*result, context.getCall()))

@@ -4,7 +4,8 @@
 #include "backends/reference/RecurrentLayer.h"
 #include "backends/runtime/Kernels.h"
 #include "ir/Module.h"
-#include "ir/Text.h"
+
+#include <map>
 
 namespace qfx::runtime {
 
@@ -26,25 +27,68 @@ public:
     result.module = context.getCall().module;
     if (result.module)
       return result;
-    for (int i = 0; i < 2; ++i) {
-      llvm::Expected<std::shared_ptr<const Module>> packed = context.getPacked(i ? "packed_hh" : "packed_ih");
+    if (context.getCall().find("params")) {
+      if (llvm::Error err = result.readLayers(context))
+        return err;
+      return result;
+    }
+    for (const char *name : {"ih", "hh"}) {
+      llvm::Expected<std::shared_ptr<const Module>> packed = context.getPacked(std::string("packed_") + name);
       if (!packed)
         return packed.takeError();
-      result.packed[i] = std::move(*packed);
+      result.add(name, *packed, /*reduceRange=*/true);
     }
     return result;
   }
 
-  /// weight_ih is `weight` of the first packed weights, bias_hh is `bias` of the second.
+  /// Null if there is none of PyTorch's name.
   Tensor find(llvm::StringRef name) const {
-    const Module &owner = module ? *module : *packed[endsWith(name, "hh") ? 1 : 0];
-    const Tensor *tensor = owner.findTensor(module ? name : name.split('_').first);
-    return tensor ? *tensor : Tensor();
+    if (module) {
+      const Tensor *tensor = module->findTensor(name);
+      return tensor ? *tensor : Tensor();
+    }
+    auto it = tensors.find(name.str());
+    return it == tensors.end() ? Tensor() : it->second.tensor;
+  }
+
+  bool reducesRange(llvm::StringRef weight) const {
+    auto it = tensors.find(weight.str());
+    return it == tensors.end() || it->second.reduceRange;
   }
 
 private:
+  /// weight_<suffix> and bias_<suffix> of packed weights.
+  void add(const std::string &suffix, const std::shared_ptr<const Module> &packed, bool reduceRange) {
+    for (const char *name : {"weight", "bias"})
+      if (const Tensor *tensor = packed->findTensor(name))
+        tensors[std::string(name) + "_" + suffix] = {*tensor, reduceRange};
+  }
+
+  /// `params` has (packed ih, packed hh, reduce_range) of each layer, forwards and backwards.
+  llvm::Error readLayers(BindContext &context) {
+    llvm::Expected<bool> isBidirectional = context.attrs().getBool("bidirectional");
+    if (!isBidirectional)
+      return isBidirectional.takeError();
+    const RuntimeValue params = context.getValue("params");
+    for (size_t i = 0; i < params.elements.size(); ++i) {
+      const std::vector<RuntimeValue> &cell = params.elements[i].elements;
+      if (cell.size() != 3 || cell[0].kind != RuntimeValue::Kind::Packed || cell[1].kind != RuntimeValue::Kind::Packed)
+        return context.fail("params wants what make_quantized_cell_params gives, one for each layer and direction");
+      const size_t directions = *isBidirectional ? 2 : 1;
+      const std::string suffix = "_l" + std::to_string(i / directions) + (i % directions ? "_reverse" : "");
+      const bool reduceRange = cell[2].host.isBool() && cell[2].host.getBool();
+      add("ih" + suffix, cell[0].packed, reduceRange);
+      add("hh" + suffix, cell[1].packed, reduceRange);
+    }
+    return llvm::Error::success();
+  }
+
+  struct Entry {
+    Tensor tensor;
+    bool reduceRange = true;
+  };
   const Module *module = nullptr;
-  std::shared_ptr<const Module> packed[2]; ///< ih, hh
+  std::map<std::string, Entry> tensors;
 };
 
 } // namespace
@@ -59,7 +103,7 @@ static llvm::Expected<RuntimeValue> emitDynamic(BindContext &context, kernels::C
       [&](llvm::StringRef tag, const Tensor &weight, const Tensor &bias) {
         if (isFloat(weight.getDType()))
           return toRef(FloatProduct::makeHalf(context, tag, weight, bias));
-        return toRef(DynamicProduct::make(context, tag, weight, bias, /*reduceRange=*/true));
+        return toRef(DynamicProduct::make(context, tag, weight, bias, tensors->reducesRange(tag)));
       });
 }
 
@@ -68,6 +112,21 @@ static llvm::Expected<RuntimeValue> emitDynamicRnn(BindContext &context, EmitFun
   if (!kind)
     return kind.takeError();
   return emitDynamic(context, *kind, emit);
+}
+
+llvm::Expected<RuntimeValue> bindCellParams(BindContext &context) {
+  std::vector<RuntimeValue> parts;
+  for (const char *slot : {"packed_ih", "packed_hh"}) {
+    llvm::Expected<std::shared_ptr<const Module>> packed = context.getPacked(slot);
+    if (!packed)
+      return packed.takeError();
+    parts.push_back(RuntimeValue::ofPacked(*packed));
+  }
+  llvm::Expected<bool> reducesRange = context.attrs().getBool("reduce_range");
+  if (!reducesRange)
+    return reducesRange.takeError();
+  parts.push_back(RuntimeValue::ofHost(Argument(*reducesRange)));
+  return RuntimeValue::ofSequence(std::move(parts));
 }
 
 llvm::Expected<RuntimeValue> bindDynamicLstm(BindContext &context) {

@@ -11,6 +11,11 @@ static void describeType(const ValueType &value, std::string &text) {
   else if (const ValueType::Sequence *sequence = value.getSequence())
     for (const ValueType &element : sequence->elements)
       describeType(element, text);
+  else if (const ValueType::Dictionary *dict = value.getDictionary())
+    for (const auto &[key, element] : dict->entries) {
+      text += key + ':';
+      describeType(element, text);
+    }
   else if (std::optional<Argument> constant = value.getConstant())
     text += toString(*constant, ArgumentStyle::Qfx) + ';';
 }

@@ -12,6 +12,7 @@ struct RecurrentResult {
   View output;       ///< empty for cells
   View hidden, cell; ///< cell: empty unless LSTM
   bool isFlat = false;
+  View lengths; ///< of a packed sequence: the output is one too
 
   RuntimeValue toValue() const;
 };
@@ -26,6 +27,9 @@ struct InitialStates {
   void copyTo(const View &hiddenTo, const View &cellTo) const;
 };
 llvm::Expected<InitialStates> getInitialStates(BindContext &context, bool hasCell);
+
+/// {"data": ..., "lengths": ...}, as pack_padded_sequence gives it.
+RuntimeValue makePackedSequence(const View &data, const View &lengths);
 
 /// Memory of a step's own.
 View allocateBytes(BindContext &context, int64_t sizeBytes);

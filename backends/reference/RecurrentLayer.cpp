@@ -21,18 +21,21 @@ struct LayerPlan {
   kernels::CellFn cell;
   int64_t steps, batch, hidden, state; ///< T, N, H, and the size of h: H, or that of the projection
   int64_t rowOfStep, rowOfItem;        ///< row of (t, n) in input and output
+  View lengths;                        ///< i64 [N], steps of each row; empty: all have T
   std::vector<std::vector<Direction>> layers;
 
   int64_t getGates() const { return kernels::getNumGates(kind) * hidden; }
   int64_t getRows() const { return steps * batch; }
   int64_t getDirections() const { return static_cast<int64_t>(layers[0].size()); }
   int64_t getWidth() const { return getDirections() * state; }
+  /// Has row n a step t?  \param counts  the lengths' elements, null if all rows are full.
+  static bool isInside(const int64_t *counts, int64_t t, int64_t n) { return !counts || t < counts[n]; }
   bool hasProjection() const { return layers[0][0].projection != nullptr; }
 };
 
 /// Where the parts of the workspace begin, in bytes.
 struct Workspace {
-  int64_t inputGates, hiddenGates, unprojected, between[2], shared, size;
+  int64_t inputGates, hiddenGates, unprojected, present, between[2], shared, size;
 
   explicit Workspace(const LayerPlan &plan) {
     int64_t end = 0;
@@ -44,6 +47,7 @@ struct Workspace {
     auto floats = [](int64_t count) { return count * static_cast<int64_t>(sizeof(float)); };
     inputGates = take(floats(plan.getRows() * plan.getGates()));
     hiddenGates = take(floats(plan.batch * plan.getGates()));
+    present = take(plan.lengths ? floats(plan.batch * plan.state) : 0);
     unprojected = take(plan.hasProjection() ? floats(plan.batch * plan.hidden) : 0);
     for (size_t i = 0; i < 2; ++i)
       between[i] = take(plan.layers.size() > i + 1 ? floats(plan.getRows() * plan.getWidth()) : 0);
@@ -87,12 +91,23 @@ static void runDirection(RunContext &run, const LayerPlan &plan, const Workspace
   std::byte *shared = work + space.shared;
   const int64_t gates = plan.getGates();
   float *fresh = direction.projection ? reinterpret_cast<float *>(work + space.unprojected) : states.hidden;
+  const int64_t *counts = plan.lengths ? plan.lengths.getData<int64_t>() : nullptr;
+  auto *present = counts ? reinterpret_cast<float *>(work + space.present) : states.hidden;
   direction.input->multiply(run, src, plan.getRows(), inputGates, shared);
   for (int64_t step = 0; step < plan.steps; ++step) {
     const int64_t t = isReverse ? plan.steps - 1 - step : step;
-    direction.hidden->multiply(run, states.hidden, plan.batch, hiddenGates, shared);
+    if (counts) // rows without this step do not take part in a product: it may measure the range of what goes in
+      for (int64_t n = 0; n < plan.batch; ++n)
+        for (int64_t i = 0; i < plan.state; ++i)
+          present[n * plan.state + i] = plan.isInside(counts, t, n) ? states.hidden[n * plan.state + i] : 0.0f;
+    direction.hidden->multiply(run, present, plan.batch, hiddenGates, shared);
     run.parallelFor(plan.batch, getCellGrain(plan.hidden), [&](int64_t begin, int64_t end, void *) {
       for (int64_t n = begin; n < end; ++n) {
+        if (!plan.isInside(counts, t, n)) {
+          if (direction.projection)
+            std::fill_n(fresh + n * plan.hidden, plan.hidden, 0.0f);
+          continue;
+        }
         kernels::CellArgs args;
         args.input = inputGates + (t * plan.rowOfStep + n * plan.rowOfItem) * gates;
         args.hidden = hiddenGates + n * gates;
@@ -102,17 +117,25 @@ static void runDirection(RunContext &run, const LayerPlan &plan, const Workspace
         plan.cell(plan.hidden, args);
       }
     });
-    if (direction.projection)
-      direction.projection->multiply(run, fresh, plan.batch, states.hidden, shared);
-    for (int64_t n = 0; n < plan.batch; ++n)
-      std::copy_n(states.hidden + n * plan.state, plan.state,
-                  dst + (t * plan.rowOfStep + n * plan.rowOfItem) * plan.getWidth());
+    if (direction.projection) {
+      direction.projection->multiply(run, fresh, plan.batch, present, shared);
+      for (int64_t n = 0; counts && n < plan.batch; ++n)
+        if (plan.isInside(counts, t, n))
+          std::copy_n(present + n * plan.state, plan.state, states.hidden + n * plan.state);
+    }
+    for (int64_t n = 0; n < plan.batch; ++n) {
+      float *to = dst + (t * plan.rowOfStep + n * plan.rowOfItem) * plan.getWidth();
+      if (plan.isInside(counts, t, n))
+        std::copy_n(states.hidden + n * plan.state, plan.state, to);
+      else
+        std::fill_n(to, plan.state, 0.0f);
+    }
   }
 }
 
-/// Reads sizes and products; the input is [T, N, F], [N, T, F] or [T, F].
+/// Reads sizes and products; the input is [T, N, F], [N, T, F] or [T, F], or [T, N, F] with the lengths of its rows.
 static llvm::Expected<LayerPlan> planLayer(BindContext &context, kernels::CellKind kind, const View &input,
-                                           TensorLookup find, ProductMaker make) {
+                                           const View &lengths, TensorLookup find, ProductMaker make) {
   auto layers = context.attrs().getInt("num_layers");
   auto isBatchFirst = context.attrs().getBool("batch_first");
   auto isBidirectional = context.attrs().getBool("bidirectional");
@@ -124,9 +147,10 @@ static llvm::Expected<LayerPlan> planLayer(BindContext &context, kernels::CellKi
   if (!isBidirectional)
     return isBidirectional.takeError();
   LayerPlan plan = {};
+  plan.lengths = lengths;
   plan.kind = kind;
   plan.cell = kernels::selectCell(kind);
-  bool isBatched = input.getRank() == 3, itemsFirst = isBatched && *isBatchFirst;
+  bool isBatched = input.getRank() == 3, itemsFirst = isBatched && *isBatchFirst && !lengths;
   plan.steps = input.sizes[itemsFirst ? 1 : 0];
   plan.batch = isBatched ? input.sizes[itemsFirst ? 0 : 1] : 1;
   plan.rowOfStep = itemsFirst ? 1 : plan.batch;
@@ -175,17 +199,24 @@ static llvm::Expected<LayerPlan> planLayer(BindContext &context, kernels::CellKi
 
 llvm::Expected<RuntimeValue> emitRecurrentLayer(BindContext &context, kernels::CellKind kind, TensorLookup find,
                                                 ProductMaker make) {
-  llvm::Expected<View> input = getFloatTensor(context, "input");
-  if (!input)
-    return input.takeError();
-  View src = context.toOrder(*input, StorageOrder::RowMajor);
-  llvm::Expected<LayerPlan> plan = planLayer(context, kind, src, find, make);
+  View src, lengths;
+  if (RuntimeValue given = context.getValue("input"); given.kind == RuntimeValue::Kind::Dict) {
+    src = context.toOrder(given.elements[0].view, StorageOrder::RowMajor);
+    lengths = context.toOrder(given.elements[1].view, StorageOrder::RowMajor);
+  } else {
+    llvm::Expected<View> input = getFloatTensor(context, "input");
+    if (!input)
+      return input.takeError();
+    src = context.toOrder(*input, StorageOrder::RowMajor);
+  }
+  llvm::Expected<LayerPlan> plan = planLayer(context, kind, src, lengths, find, make);
   if (!plan)
     return plan.takeError();
   bool hasCell = kind == kernels::CellKind::Lstm;
   llvm::Expected<RecurrentResult> result = allocateResult(context, hasCell);
   if (!result)
     return result.takeError();
+  result->lengths = lengths;
   llvm::Expected<InitialStates> initial = getInitialStates(context, hasCell);
   if (!initial)
     return initial.takeError();
@@ -193,6 +224,8 @@ llvm::Expected<RuntimeValue> emitRecurrentLayer(BindContext &context, kernels::C
   View work = allocateBytes(context, space.size);
   llvm::SmallVector<const View *, 4> reads = {&src}, writes = {&result->output, &result->hidden, &work};
   initial->appendTo(reads);
+  if (lengths)
+    reads.push_back(&lengths);
   if (hasCell)
     writes.push_back(&result->cell);
   StepTraits traits;

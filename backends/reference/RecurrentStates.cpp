@@ -9,14 +9,22 @@
 
 namespace qfx::runtime {
 
+RuntimeValue makePackedSequence(const View &data, const View &lengths) {
+  RuntimeValue value = RuntimeValue::ofSequence({data, lengths});
+  value.kind = RuntimeValue::Kind::Dict;
+  value.keys = {"data", "lengths"};
+  return value;
+}
+
 RuntimeValue RecurrentResult::toValue() const {
   if (!output)
     return cell ? RuntimeValue::ofSequence({hidden, cell}) : RuntimeValue(hidden);
+  const RuntimeValue steps = lengths ? makePackedSequence(output, lengths) : RuntimeValue(output);
   if (!cell)
-    return RuntimeValue::ofSequence({output, hidden});
+    return RuntimeValue::ofSequence({steps, hidden});
   if (isFlat)
-    return RuntimeValue::ofSequence({output, hidden, cell});
-  return RuntimeValue::ofSequence({output, RuntimeValue::ofSequence({hidden, cell})});
+    return RuntimeValue::ofSequence({steps, hidden, cell});
+  return RuntimeValue::ofSequence({steps, RuntimeValue::ofSequence({hidden, cell})});
 }
 
 /// The tensors of a type, in order, nested ones included.
@@ -26,6 +34,8 @@ static void collectTensors(const ValueType &type, llvm::SmallVectorImpl<TensorTy
   if (const ValueType::Sequence *sequence = type.getSequence())
     for (const ValueType &element : sequence->elements)
       collectTensors(element, into);
+  if (const ValueType::Dictionary *packed = type.getDictionary()) // its lengths are the input's
+    collectTensors(packed->entries.front().second, into);
 }
 
 llvm::Expected<RecurrentResult> allocateResult(BindContext &context, bool hasCell) {

@@ -6,6 +6,7 @@
 #include "backends/runtime/ClampRules.h"
 #include "backends/runtime/Kernels.h"
 #include "backends/runtime/MemoryPlan.h"
+#include "ir/Compose.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
 
@@ -291,6 +292,9 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const V
   if (!call->op->has(Traits::Observes))
     if (std::optional<RuntimeValue> empty = makeEmpty(*this, result))
       return std::move(*empty);
+  BindContext plain(*this, node, *call, result);
+  if (takesComplex(plain.attrs()))
+    return bindComposed(plain);
   if (call->op->has(Traits::HostValue))
     return error(node.getLoc(), "the value of '{0}' ('{1}') is not known before the graph runs", node.getName(),
                  call->op->name);
@@ -307,8 +311,7 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const V
   if (!call->op->has(Traits::Observes) && !call->op->has(Traits::ViewsData) && !call->op->has(Traits::Identity) &&
       !readsHalfItself(call->op->kind) && readsHalf(*call))
     return bindWidened(node, *call, result, bind);
-  BindContext context(*this, node, *call, result);
-  return bind(context);
+  return bind(plain);
 }
 
 void PlanBuilder::keepAlive(const RuntimeValue &value) {

@@ -4,6 +4,8 @@
 #include "ir/GraphModule.h"
 #include "ir/OpKind.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace qfx {
 
 llvm::Expected<Composer::Input> Composer::input(llvm::StringRef slot, bool takesCodes) {
@@ -47,6 +49,54 @@ llvm::Expected<Node *> Composer::callChild(llvm::StringRef path, std::vector<Arg
   return into.graph.callModule(joinPath(modulePath, path), std::move(args), std::move(kwargs));
 }
 
+std::optional<std::pair<TensorType, TensorType>> getComplexParts(const ValueType &value) {
+  const ValueType::Dictionary *dict = value.getDictionary();
+  if (!dict || dict->entries.size() != 2 || dict->entries[0].first != "real" || dict->entries[1].first != "imag")
+    return std::nullopt;
+  const TensorType *real = dict->entries[0].second.getTensor(), *imag = dict->entries[1].second.getTensor();
+  return real && imag ? std::optional(std::pair(*real, *imag)) : std::nullopt;
+}
+
+llvm::Expected<Composer::ComplexInput> Composer::complexInput(llvm::StringRef slot) {
+  std::optional<std::pair<TensorType, TensorType>> parts = getComplexParts(context.getValue(slot));
+  TensorType type;
+  if (parts) {
+    type = parts->first;
+  } else {
+    QFX_TRY(tensor, context.getTensor(slot));
+    type = tensor;
+  }
+  if (type.dtype != DType::Float32)
+    return context.fail("dtype", "wants float32 or complex numbers of float32 parts for '{0}', got {1}", slot, toString(type));
+  if (!parts) {
+    into.inputs.push_back({slot.str(), std::nullopt});
+    return ComplexInput{into.graph.placeholder(slot), nullptr, type};
+  }
+  into.inputs.push_back({slot.str(), 0});
+  Node *real = into.graph.placeholder(slot);
+  into.inputs.push_back({slot.str(), 1});
+  return ComplexInput{real, into.graph.placeholder(slot), type};
+}
+
+static ComposeFunction findComplexFunction(OpKind kind) {
+  switch (kind) {
+#define QFX_COMPLEX(Op, function)                                                                                      \
+  case OpKind::Op:                                                                                                     \
+    return function;
+#include "ir/compose/Compositions.def"
+  default:
+    return nullptr;
+  }
+}
+
+bool takesComplex(const InferContext &context) {
+  if (!findComplexFunction(context.getCall().op->kind))
+    return false;
+  return llvm::any_of(context.getCall().slots, [&](const BoundSlot &slot) {
+    return getComplexParts(context.getValue(slot.info->name)).has_value();
+  });
+}
+
 static ComposeFunction findComposeFunction(OpKind kind) {
   switch (kind) {
 #define QFX_COMPOSE(Op, function)                                                                                      \
@@ -59,7 +109,8 @@ static ComposeFunction findComposeFunction(OpKind kind) {
 }
 
 llvm::Expected<std::shared_ptr<Composition>> compose(const InferContext &context) {
-  ComposeFunction function = findComposeFunction(context.getCall().op->kind);
+  const OpKind kind = context.getCall().op->kind;
+  ComposeFunction function = takesComplex(context) ? findComplexFunction(kind) : findComposeFunction(kind);
   assert(function && "the operator is no composition");
   auto composition = std::make_shared<Composition>();
   Composer composer(context, *composition);
@@ -89,7 +140,10 @@ llvm::Expected<ValueType> inferComposed(const InferContext &context) {
     if (node.is(Opcode::Placeholder)) {
       const Composition::Input &input = composition->inputs[next++];
       ValueType value = context.getValue(input.slot);
-      types[&node] = input.element ? value.getSequence()->elements[*input.element] : value;
+      if (const ValueType::Dictionary *parts = value.getDictionary(); parts && input.element)
+        types[&node] = parts->entries[*input.element].second;
+      else
+        types[&node] = input.element ? value.getSequence()->elements[*input.element] : value;
       continue;
     }
     llvm::Expected<ValueType> type = inferNode(context.getModel() ? *context.getModel() : none, node, lookup);

@@ -25,6 +25,15 @@ public:
   llvm::Expected<Input> input(llvm::StringRef slot, bool takesCodes = false);
   llvm::Expected<std::vector<Input>> inputs(llvm::StringRef slot, bool takesCodes = false);
 
+  /// A complex value of the call: its parts, which have one type.
+  struct ComplexInput {
+    Node *real, *imag;
+    TensorType type;
+  };
+  /// The complex value in a slot; `imag` is null if a real tensor stands there.  Rules `<op>_input`, `<op>_dtype` (float32).
+  llvm::Expected<ComplexInput> complexInput(llvm::StringRef slot);
+  static Argument makeComplex(Node *real, Node *imag) { return Argument::dict({{"real", real}, {"imag", imag}}); }
+
   Node *function(llvm::StringRef text, std::vector<Argument> args, Kwargs kwargs = {}) {
     return into.graph.callFunction(requireFunction(text), std::move(args), std::move(kwargs));
   }
@@ -51,6 +60,7 @@ private:
 using ComposeFunction = llvm::Expected<Argument> (*)(Composer &);
 
 #define QFX_COMPOSE(Op, function) llvm::Expected<Argument> function(Composer &composer);
+#define QFX_COMPLEX(Op, function) llvm::Expected<Argument> function(Composer &composer);
 #include "ir/compose/Compositions.def"
 
 } // namespace qfx

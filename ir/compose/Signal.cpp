@@ -1,4 +1,4 @@
-// affine_grid, window functions and the short-time Fourier transform.
+// affine_grid and window functions.
 #include "ir/OpKind.h"
 #include "ir/compose/Composer.h"
 
@@ -81,84 +81,6 @@ llvm::Expected<Argument> composeWindow(Composer &composer) {
   Node *wave = composer.function("torch.cos", {composer.function("torch.mul", {index, step})});
   Node *window = composer.function("torch.rsub", {composer.function("torch.mul", {wave, beta}), alpha});
   return Argument(composer.method("to", {window, dtype}));
-}
-
-/// cos or sin of 2 pi f t / n as [n, bins]: the product is reduced modulo n while it is an exact integer.
-static Node *makeBasis(Composer &composer, llvm::StringRef wave, int64_t n, int64_t bins) {
-  Node *time = composer.reshape(composer.function("torch.arange", {n}), {n, int64_t(1)});
-  Node *product = composer.function("torch.mul", {time, composer.function("torch.arange", {bins})});
-  Node *phase = composer.method("float", {composer.function("torch.remainder", {product, n})});
-  return composer.function(wave, {composer.function("torch.mul", {phase, 2 * M_PI / static_cast<double>(n)})});
-}
-
-/// Frames of the signal times the window, transformed: [..., bins, frames, 2] with real and imaginary parts last.  Rules `stft_rank` (1 or
-/// 2), `stft_geometry`, `stft_window` (rank 1, win_length elements), `stft_complex`: there are no complex tensors.
-llvm::Expected<Argument> composeStft(Composer &composer) {
-  const InferContext &context = composer.context;
-  QFX_TRY(input, composer.input("input"));
-  QFX_TRY(n, context.getInt("n_fft"));
-  int64_t hop = n / 4, length = n;
-  for (auto [slot, into] : {std::pair("hop_length", &hop), std::pair("win_length", &length)})
-    if (context.hasValue(slot)) {
-      QFX_TRY(given, context.getInt(slot));
-      *into = given;
-    }
-  bool flags[4] = {true, false, true, false};
-  const char *names[] = {"center", "normalized", "onesided", "return_complex"};
-  for (int i = 0; i < 4; ++i)
-    if (context.hasValue(names[i])) {
-      QFX_TRY(given, context.getBool(names[i]));
-      flags[i] = given;
-    }
-  auto [isCentered, isNormalized, isOneSided, isComplex] = flags;
-  if (isComplex)
-    return context.fail("complex", "gives complex numbers, which no tensor here holds: wants return_complex=False");
-  if (input.getRank() != 1 && input.getRank() != 2)
-    return context.fail("rank", "wants a signal of rank 1 or 2, got {0}", toString(input.type));
-  const Dim &samples = input.type.shape.back();
-  if (!samples.isStatic())
-    return Argument();
-  constexpr int64_t kMax = int64_t(1) << 30;
-  if (n > kMax || hop > kMax)
-    return context.fail("geometry", "wants n_fft and hop_length of at most 2^30, got {0} and {1}", n, hop);
-  int64_t total = samples.getValue() + (isCentered && n > 0 ? n / 2 * 2 : 0);
-  if (n < 1 || hop < 1 || length < 1 || length > n || total < n)
-    return context.fail("geometry", "wants 0 < n_fft <= {0} samples, hop_length > 0 and 0 < win_length <= n_fft, got {1}, {2} and {3}",
-                        total, n, hop, length);
-  const Argument &mode = context.getCall().get("pad_mode").arg;
-  Node *signal = input.getRank() == 1 ? composer.function("torch.unsqueeze", {input.node, int64_t(0)}) : input.node;
-  if (isCentered) { // padding of images wants channels
-    signal = composer.function("torch.unsqueeze", {signal, int64_t(1)});
-    signal = composer.function("torch.nn.functional.pad", {signal, Argument::ints({n / 2, n / 2}), mode});
-    signal = composer.function("torch.squeeze", {signal, int64_t(1)});
-  }
-  Node *frames = composer.method("unfold", {signal, int64_t(-1), n, hop});
-  Node *window = nullptr;
-  if (context.hasValue("window")) {
-    QFX_TRY(given, composer.input("window"));
-    if (given.getRank() != 1 || !given.size(0).mayEqual(Dim(length)))
-      return context.fail("window", "wants a window of {0} elements, got {1}", length, toString(given.type));
-    window = given.node;
-  } else if (length < n) {
-    window = composer.function("torch.ones", {length});
-  }
-  if (window) {
-    int64_t before = (n - length) / 2;
-    if (length < n)
-      window = composer.function("torch.nn.functional.pad", {window, Argument::ints({before, n - length - before})});
-    frames = composer.function("torch.mul", {frames, window});
-  }
-  int64_t bins = isOneSided ? n / 2 + 1 : n;
-  Node *real = composer.function("torch.matmul", {frames, makeBasis(composer, "torch.cos", n, bins)});
-  Node *imaginary =
-      composer.function("torch.neg", {composer.function("torch.matmul", {frames, makeBasis(composer, "torch.sin", n, bins)})});
-  Node *result = composer.function("torch.stack", {Argument::list({real, imaginary}), int64_t(-1)});
-  if (isNormalized)
-    result = composer.function("torch.mul", {result, 1 / std::sqrt(static_cast<double>(n))});
-  result = composer.function("torch.transpose", {result, int64_t(1), int64_t(2)});
-  if (input.getRank() == 1)
-    result = composer.function("torch.squeeze", {result, int64_t(0)});
-  return Argument(result);
 }
 
 } // namespace qfx

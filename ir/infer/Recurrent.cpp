@@ -28,6 +28,19 @@ static int64_t getNumGates(OpKind kind) {
   }
 }
 
+/// The matrices ih and hh of the first layer: tensors of a flat list, or packed in the first cell parameters.
+static std::pair<const TensorType *, const TensorType *> getFirstWeights(const ValueType &params) {
+  const ValueType::Sequence *list = params.getSequence();
+  if (!list || list->elements.empty())
+    return {};
+  if (const ValueType::Sequence *cell = list->elements[0].getSequence()) {
+    const PackedWeights *input = cell->elements.size() == 3 ? cell->elements[0].getPacked() : nullptr;
+    const PackedWeights *hidden = input ? cell->elements[1].getPacked() : nullptr;
+    return hidden ? std::pair(&input->weight, &hidden->weight) : std::pair<const TensorType *, const TensorType *>();
+  }
+  return {list->elements[0].getTensor(), list->elements.size() > 1 ? list->elements[1].getTensor() : nullptr};
+}
+
 /// Of the attributes, or of the first two weights in `params`: [G*H, F] and [G*H, H or projection].  Rule `<op>_params`.
 static llvm::Expected<RecurrentSizes> getSizes(const InferContext &context) {
   RecurrentSizes sizes;
@@ -38,11 +51,9 @@ static llvm::Expected<RecurrentSizes> getSizes(const InferContext &context) {
     return RecurrentSizes{features, hidden, projection};
   }
   ValueType params = context.getValue("params");
-  const ValueType::Sequence *list = params.getSequence();
-  const TensorType *input = list && list->elements.size() > 1 ? list->elements[0].getTensor() : nullptr;
-  const TensorType *hidden = input ? list->elements[1].getTensor() : nullptr;
+  auto [input, hidden] = getFirstWeights(params);
   int64_t gates = getNumGates(context.getCall().op->kind);
-  if (!hidden || input->getRank() != 2 || hidden->getRank() != 2 || !input->isStatic() || !hidden->isStatic() ||
+  if (!input || !hidden || input->getRank() != 2 || hidden->getRank() != 2 || !input->isStatic() || !hidden->isStatic() ||
       input->shape[0].getValue() % gates != 0)
     return context.fail("params", "wants a list of weight matrices of known shape, {0} gates high", gates);
   sizes.features = input->shape[1].getValue();
@@ -84,7 +95,14 @@ llvm::Error checkInitialStates(const InferContext &context, const TensorType &hi
 }
 
 llvm::Expected<RecurrentTypes> inferRecurrentTypes(const InferContext &context, bool takesCodes) {
-  QFX_TRY(input, context.getTensor("input"));
+  std::optional<PackedSequenceType> packed = getPackedSequence(context.getValue("input"));
+  TensorType input;
+  if (packed) {
+    input = packed->data;
+  } else {
+    QFX_TRY(given, context.getTensor("input"));
+    input = given;
+  }
   if (!takesCodes)
     if (llvm::Error err = checkNotQuantized(context, input, "input"))
       return err;
@@ -95,7 +113,10 @@ llvm::Expected<RecurrentTypes> inferRecurrentTypes(const InferContext &context, 
     return context.fail("rank", "wants an input of rank 3, or 2 without batch, got {0}", toString(input));
   QFX_TRY(sizes, getSizes(context));
   QFX_TRY(layers, context.getInt("num_layers"));
-  QFX_TRY(isBatchFirst, context.getBool("batch_first"));
+  QFX_TRY(givenBatchFirst, context.getBool("batch_first"));
+  const bool isBatchFirst = givenBatchFirst && !packed; // packed rows stand behind each other in time, whatever the layer says
+  if (packed && rank != 3)
+    return context.fail("rank", "wants packed rows of rank 3, got {0}", toString(input));
   QFX_TRY(isBidirectional, context.getBool("bidirectional"));
   if (!input.shape.back().mayEqual(Dim(sizes.features)))
     return context.fail("features", "wants {0} input features, got {1}", sizes.features, toString(input));
@@ -121,6 +142,13 @@ static ValueType makeTuple(std::vector<ValueType> elements) {
   return ValueType::sequence(Argument::Kind::Tuple, std::move(elements));
 }
 
+/// The output, packed as the input is.
+static ValueType getOutput(const InferContext &context, const RecurrentTypes &types) {
+  if (std::optional<PackedSequenceType> packed = getPackedSequence(context.getValue("input")))
+    return makePackedSequence({types.output, packed->lengths});
+  return types.output;
+}
+
 /// Is the called module one of these classes, whose children do the work?
 static bool isDecomposed(const InferContext &context, llvm::StringRef observed, llvm::StringRef quantized) {
   const Module *module = context.getCall().module;
@@ -137,9 +165,9 @@ llvm::Expected<ValueType> inferLstm(const InferContext &context) {
   if (context.getCall().find("flat")) {
     QFX_TRY(isFlat, context.getBool("flat"));
     if (isFlat)
-      return makeTuple({types.output, types.hidden, types.cell});
+      return makeTuple({getOutput(context, types), types.hidden, types.cell});
   }
-  return makeTuple({types.output, makeTuple({types.hidden, types.cell})});
+  return makeTuple({getOutput(context, types), makeTuple({types.hidden, types.cell})});
 }
 
 /// (output, h).
@@ -147,7 +175,20 @@ llvm::Expected<ValueType> inferGru(const InferContext &context) {
   QFX_TRY(types, inferRecurrentTypes(context, /*takesCodes=*/false));
   if (llvm::Error err = checkInitialStates(context, types.hidden, nullptr))
     return err;
-  return makeTuple({types.output, types.hidden});
+  return makeTuple({getOutput(context, types), types.hidden});
+}
+
+/// (packed ih, packed hh, reduce_range).  Rule `cell_params_packed`.
+llvm::Expected<ValueType> inferCellParams(const InferContext &context) {
+  QFX_TRY(reducesRange, context.getBool("reduce_range"));
+  std::vector<ValueType> parts;
+  for (const char *slot : {"packed_ih", "packed_hh"}) {
+    parts.push_back(context.getValue(slot));
+    if (!parts.back().getPacked() || parts.back().getPacked()->weight.getRank() != 2)
+      return context.fail("packed", "wants weights packed for a linear layer in '{0}'", slot);
+  }
+  parts.push_back(ValueType::host(Argument(reducesRange)));
+  return makeTuple(std::move(parts));
 }
 
 /// A weight given as a tensor, or packed.

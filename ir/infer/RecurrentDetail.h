@@ -24,6 +24,15 @@ llvm::Error checkInitialStates(const InferContext &context, const TensorType &hi
 llvm::Expected<ValueType> inferDecomposedLstm(const InferContext &context);
 llvm::Expected<ValueType> inferDecomposedLstmCell(const InferContext &context);
 
+/// A PackedSequence as qfx has it: rows of different length behind each other in time, zeros where a row has ended.
+struct PackedSequenceType {
+  TensorType data;    ///< [T, N, ...]
+  TensorType lengths; ///< i64 [N]
+};
+/// The types of such a value, {"data": ..., "lengths": ...}, if it is one.
+std::optional<PackedSequenceType> getPackedSequence(const ValueType &value);
+ValueType makePackedSequence(const PackedSequenceType &type);
+
 } // namespace qfx
 
 #endif // IR_INFER_RECURRENTDETAIL_H

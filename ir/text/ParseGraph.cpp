@@ -4,6 +4,7 @@
 #include "ir/ModuleGraph.h"
 #include "ir/OpKind.h"
 #include "ir/Ops.h"
+#include "ir/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -173,7 +174,21 @@ llvm::Error Parser::checkTensorTarget(const std::string &path, const Location &l
       .code("node_target");
 }
 
+/// Why a function or method of PyTorch has no row; empty if there is no such reason.  `torch.unique`, `unique` and `aten.unique.default` are one.
+static llvm::StringRef findRefusal(llvm::StringRef name) {
+  if (startsWith(name, "aten."))
+    name = name.split('.').second.split('.').first;
+  name = name.rsplit('.').second.empty() ? name : name.rsplit('.').second;
+#define QFX_REFUSED(refused, reason)                                                                                   \
+  if (name == refused)                                                                                                 \
+    return reason;
+#include "ir/ops/Refused.def"
+  return {};
+}
+
 static std::string describeUnknownTarget(llvm::StringRef what, llvm::StringRef name, TargetKind kind) {
+  if (llvm::StringRef reason = findRefusal(name); !reason.empty())
+    return llvm::formatv("{0} '{1}' is not taken: {2}", what, name, reason).str();
   return llvm::formatv("{0} '{1}' is not in the operator table{2}", what, name, didYouMean(name, getTargetNames(kind))).str();
 }
 

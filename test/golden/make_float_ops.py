@@ -15,6 +15,7 @@ import warnings
 
 import torch
 from float_composed import composed
+from float_signals import signals
 from safetensors.torch import save_file
 
 warnings.filterwarnings("ignore")
@@ -86,6 +87,35 @@ def type_text(tensor):
     return "%s[%s]" % (NAMES[tensor.dtype], ", ".join(map(str, tensor.shape)))
 
 
+def parts(result):
+    """Results by name: `out`, or numbers for the elements of a tuple; complex ones as `real` and `imag`."""
+    if isinstance(result, torch.Tensor) and result.is_complex():
+        return {"real": result.real.resolve_conj(), "imag": result.imag.resolve_conj()}
+    if isinstance(result, tuple) and not isinstance(result, torch.Size) or isinstance(result, list):
+        return {str(n): v for n, v in enumerate(result) if isinstance(v, torch.Tensor)}
+    return {"out": torch.tensor(result) if isinstance(result, bool) else result}
+
+
+def chain(calls, tensors, options={}):
+    """Calls one behind the other: %x0, %x1 are the tensors, %y0, %y1 the calls' values, ** the options."""
+    model, env = Model(), {}
+    for n, tensor in enumerate(tensors):
+        assert model.text(tensor) == "%%x%d" % n
+        env["x%d" % n] = tensor
+    keywords = ", ".join("%s=%s" % (k, model.text(v)) for k, v in options.items())
+    lines = []
+    for n, call in enumerate(calls):
+        call = call.replace("**", keywords).replace(", )", ")")
+        env["y%d" % n] = eval(call.replace("%", ""), {"torch": torch, "operator": operator, **env})
+        lines.append("  %%y%d = call_function[%s](%s\n" % (n, call[:call.index("(")], call[call.index("(") + 1:]))
+    name = "%03d_%s" % (len(models), calls[-1][:calls[-1].index("(")].replace(".", "_"))
+    models.append("// ----- %s\nqfx 1\n\ngraph(%s) {\n%s  return %%y%d\n}\n" % (name, ", ".join(model.inputs), "".join(lines), len(calls) - 1))
+    for n, tensor in enumerate(model.tensors):
+        values["%s/in/x%d" % (name, n)] = tensor.contiguous().clone()
+    for key, tensor in parts(env["y%d" % (len(calls) - 1)]).items():
+        values["%s/out/%s" % (name, key)] = tensor.contiguous().clone()
+
+
 def resolve(text):
     if text.startswith("operator."):
         return getattr(operator, text.split(".")[1])
@@ -103,16 +133,14 @@ def record(kind, text, compute, args, kwargs, model, target, facts):
     except Exception as error:
         cases.append({**case, "raises": type(error).__name__})
         return
-    if isinstance(result, tuple) and not isinstance(result, torch.Size) or isinstance(result, list):
-        results = {str(n): v for n, v in enumerate(result) if isinstance(v, torch.Tensor)}
-        case["result"] = describe(tuple(result))
-    else:
-        results = {"out": result}
-        case["result"] = describe(result)
+    results = parts(result)
+    is_complex = "real" in results
+    is_sequence = isinstance(result, tuple) and not isinstance(result, torch.Size) or isinstance(result, list)
+    case["result"] = {"complex": describe(results["real"])} if is_complex else describe(tuple(result) if is_sequence else results["out"])
     cases.append(case)
-    parts = [model.text(a) for a in args] + ["%s=%s" % (k, model.text(v)) for k, v in kwargs.items()]
+    texts = [model.text(a) for a in args] + ["%s=%s" % (k, model.text(v)) for k, v in kwargs.items()]
     name = "%03d_%s" % (len(models), text.replace(".", "_"))
-    body = "  %%y = call_%s[%s](%s)\n" % (kind, target, ", ".join(parts))
+    body = "  %%y = call_%s[%s](%s)\n" % (kind, target, ", ".join(texts))
     models.append("// ----- %s\nqfx 1\n%s\ngraph(%s) {\n%s  return %%y\n}\n" % (
         name, "\n".join(model.lines), ", ".join(model.inputs), body))
     for n, tensor in enumerate(model.tensors):
@@ -682,6 +710,7 @@ def main():
     for family in (elementwise, activations, norms, products, attention, reductions, moves, creation, images, dynamic_linear, reference):
         family()
     composed(function, method, module, f, i, b)
+    signals(function, method, module, chain, f, i)
     os.makedirs(OUT, exist_ok=True)
     with open(os.path.join(OUT, "shapes.json"), "w") as file:
         file.write('{"torch": %s, "seed": %d, "cases": [\n' % (json.dumps(torch.__version__), SEED))

@@ -192,6 +192,10 @@ def hand_cases():
         cases.append(module(name, linear, {"weight": qw, "bias": bias}, [x], y))
     cases.append(function("torch.ops.quantized.linear_prepack", [qw, bias], None))
     cases.append(function("torch.ops.quantized.linear_prepack_fp16", [weight, bias], None))
+    for way, end in (("dynamic", [bias, bias, True]), ("fp16", [])):
+        packs = [{"call": "torch.ops.quantized.linear_prepack" + ("_fp16" if way == "fp16" else ""), "args": [weight if way == "fp16" else qw, bias],
+                  "kwargs": {}} for _ in range(2)]
+        cases.append(function("torch.ops.quantized.make_quantized_cell_params_" + way, packs + end, None))
     table, ids = dict(num_embeddings=7, embedding_dim=5), t("i64", 3, 4)
     rows = {"weight": t("f32", 7, 5)}
     qrows = t("quint8", 7, 5, q=[0.1, 0])
@@ -234,6 +238,17 @@ def hand_cases():
         state = [cell, cell] if text == "lstm" else cell
         cases.append(function("torch.ops.quantized.quantized_%s_cell_dynamic" % text, [t("f32", 2, 3), state] + packs + [t("f32", gates)] * 2,
                               None if text == "lstm" else cell))
+    complex_value = {"call": "torch.complex", "args": [t("f32", 2, 5), t("f32", 2, 5)], "kwargs": {}}
+    for name, result in (("view_as_real", t("f32", 2, 5, 2)), ("real", t("f32", 2, 5)), ("imag", t("f32", 2, 5)), ("angle", t("f32", 2, 5)), ("conj", None)):
+        cases.append(function("torch." + name, [complex_value], result))
+    cases.append(function("torch.fft.irfft", [t("f32", 2, 5)], t("f32", 2, 8)))
+    cases.append(function("torch.polar", [t("f32", 2, 5), t("f32", 2, 5)], None))
+    cases.append(function("torch.view_as_complex", [t("f32", 5, 2)], None))
+    spectrum = {"call": "torch.stft", "args": [t("f32", 2, 64), 16], "kwargs": {"return_complex": True}}
+    cases.append(function("torch.istft", [spectrum, 16], t("f32", 2, 64)))
+    packed = {"call": "torch.nn.utils.rnn.pack_padded_sequence", "args": [t("f32", 5, 2, 3), t("i64", 2)], "kwargs": {"enforce_sorted": False}}
+    cases.append(function(packed["call"], packed["args"], None))
+    cases.append(function("torch.nn.utils.rnn.pad_packed_sequence", [packed], None))
     cases.append(module("torch.ao.nn.quantized.Quantize", {}, {"scale": t("f32", 1), "zero_point": t("i64", 1)}, [x], t("quint8", 4, 6)))
     cases.append(module("torch.ao.nn.quantized.DeQuantize", {}, {}, [qx], x))
     cases.append(function("torch.quantize_per_channel", [x, t("f32", 6), t("i64", 6), 1, {"dtype": "qint8"}], t("qint8", 4, 6)))

@@ -38,8 +38,8 @@ def random_floats(shape, seed, low, high):
     return torch.from_numpy(numbers.astype(np.float32)).reshape(shape)
 
 
-def random_codes(shape, seed):
-    numbers = np.rint(random_numbers(int(np.prod(shape)), seed, -127, 127))
+def random_codes(shape, seed, bound=127):
+    numbers = np.rint(random_numbers(int(np.prod(shape)), seed, -bound, bound))
     return torch.from_numpy(numbers.astype(np.int8)).reshape(shape)
 
 
@@ -66,9 +66,9 @@ class Case:
         self.weights[name] = random_floats(shape, seed, -bound, bound)
         return self.weights[name]
 
-    def code_weight(self, name, shape, per_channel):
+    def code_weight(self, name, shape, per_channel, bound=127):
         seed = self.next_seed()
-        codes = random_codes(shape, seed)
+        codes = random_codes(shape, seed, bound)
         if per_channel:
             scales = [0.003 + 0.0001 * (i % 17) for i in range(shape[0])]
             text = "axis=0, scales=[%s], zero_points=[%s]" % (", ".join(repr(s) for s in scales),
@@ -78,8 +78,8 @@ class Case:
         else:
             text = "scale=0.0045, zero_point=0"
             weight = torch._make_per_tensor_quantized_tensor(codes, 0.0045, 0)
-        self.lines.append("parameter m.%s : qint8[%s]{%s} = random(seed=%d, low=-127, high=127)"
-                          % (name, dims(shape), text, seed))
+        self.lines.append("parameter m.%s : qint8[%s]{%s} = random(seed=%d, low=%d, high=%d)"
+                          % (name, dims(shape), text, seed, -bound, bound))
         return weight
 
     def input(self, name, shape, declared, bound=2.0):
@@ -278,6 +278,83 @@ def aten_case(name, kind, features, hidden, shape, layers, bidirectional, seed):
     entry["text"] = entry["text"].replace("  %%r = call_module[m](%s)" % text, "\n".join(body))
 
 
+def functional_case(name, kind, features, hidden, shape, layers, bidirectional, seed, dtype="qint8", reduce_range=True, batch_first=False):
+    """torch.quantized_lstm and torch.quantized_gru on what make_quantized_cell_params_* gives, packed in the graph."""
+    case = Case(name, "torch.nn.Identity", "", seed)
+    case.lines = ["qfx 1"]
+    directions, gates = 2 if bidirectional else 1, 4 if kind == "LSTM" else 3
+    body, cells, packed, declared = [], [], [], []
+    q = torch.ops.quantized
+    for layer in range(layers):
+        for suffix in ["l%d" % layer, "l%d_reverse" % layer][:directions]:
+            parts = {}
+            for part, width in (("ih", features if layer == 0 else directions * hidden), ("hh", hidden)):
+                key, size = "%s_%s" % (part, suffix), (gates * hidden, width)
+                # without reduce_range codes reach 255: larger weights would saturate FBGEMM's 16-bit sums on processors without VNNI
+                weight = case.code_weight("w_" + key, size, False, 127 if reduce_range else 63) if dtype == "qint8" else case.float_weight("w_" + key, size)
+                bias = case.float_weight("b_" + key, (gates * hidden,))
+                prepack = "linear_prepack" if dtype == "qint8" else "linear_prepack_fp16"
+                parts[part] = getattr(q, prepack)(weight, bias), bias
+                body += ["%%w_%s = get_attr[w_%s]()" % (key, key), "%%b_%s = get_attr[b_%s]()" % (key, key),
+                         "%%p_%s = call_function[torch.ops.quantized.%s](%%w_%s, %%b_%s)" % (key, prepack, key, key)]
+            if dtype == "qint8":
+                packed.append(q.make_quantized_cell_params_dynamic(parts["ih"][0], parts["hh"][0], parts["ih"][1], parts["hh"][1], reduce_range))
+                body.append("%%c_%s = call_function[torch.ops.quantized.make_quantized_cell_params_dynamic](%%p_ih_%s, %%p_hh_%s, %%b_ih_%s, %%b_hh_%s, %s)"
+                            % ((suffix,) * 5 + (reduce_range,)))
+            else:
+                packed.append(q.make_quantized_cell_params_fp16(parts["ih"][0], parts["hh"][0]))
+                body.append("%%c_%s = call_function[torch.ops.quantized.make_quantized_cell_params_fp16](%%p_ih_%s, %%p_hh_%s)" % ((suffix,) * 3))
+            cells.append("%%c_%s" % suffix)
+    case.lines = [line.replace("parameter m.", "parameter ") for line in case.lines]
+    text, arguments = layer_inputs(case, kind, features, hidden, layers, directions, batch_first, shape, True, hidden)
+    if kind == "LSTM":
+        text = text.replace("(%h, %c)", "[%h, %c]")
+        result = torch.quantized_lstm(arguments[0], list(arguments[1]), packed, True, layers, 0.0, False, bidirectional, batch_first,
+                                      dtype=torch.float16 if dtype == "float16" else torch.qint8, use_dynamic=True)
+        more = ", dtype=torch.%s, use_dynamic=True" % dtype
+    else:
+        result, more = torch.quantized_gru(arguments[0], arguments[1], packed, True, layers, 0.0, False, bidirectional, batch_first), ""
+    case.finish(text, result)
+    entry = cases[-1]
+    body.append("%%r = call_function[torch.quantized_%s](%s, [%s], True, %d, 0.0, False, %s, %s%s)"
+                % (kind.lower(), text, ", ".join(cells), layers, bidirectional, batch_first, more))
+    entry["text"] = entry["text"].replace("  %%r = call_module[m](%s)" % text, "\n".join("  " + line for line in body))
+
+
+def packed_case(name, kind, features, hidden, lengths, layers=1, bidirectional=False, batch_first=False, dynamic=False, proj_size=0, state=False, seed=0):
+    """pack_padded_sequence, a layer, pad_packed_sequence; rows in any order."""
+    options = dict(num_layers=layers, batch_first=batch_first, bidirectional=bidirectional)
+    if proj_size:
+        options["proj_size"] = proj_size
+    directions, gates = 2 if bidirectional else 1, {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    package = "torch.ao.nn.quantized.dynamic." if dynamic else "torch.nn."
+    case = Case(name, package + kind, attribute_text(input_size=features, hidden_size=hidden, **options), seed)
+    if dynamic:
+        module, packed = getattr(nnqd, kind)(features, hidden, num_layers=layers, batch_first=batch_first, bidirectional=bidirectional), []
+        for layer in range(layers):
+            for suffix in ["_l%d" % layer, "_l%d_reverse" % layer][:directions]:
+                shapes = {"ih": (gates * hidden, features if layer == 0 else directions * hidden), "hh": (gates * hidden, hidden)}
+                weights = [case.code_weight("weight_%s%s" % (part, suffix), shapes[part], False) for part in ("ih", "hh")]
+                biases = [case.float_weight("bias_%s%s" % (part, suffix), (gates * hidden,)) for part in ("ih", "hh")]
+                parts = [torch.ops.quantized.linear_prepack(w, b) for w, b in zip(weights, biases)]
+                packed.append(PackedParameter(torch.ops.quantized.make_quantized_cell_params_dynamic(*parts, *biases, True)))
+        module._all_weight_values = nn.ModuleList(packed)
+    else:
+        module = getattr(nn, kind)(features, hidden, **options).eval()
+        module.load_state_dict({key: case.float_weight(key, tuple(value.shape)) for key, value in module.state_dict().items()})
+    case.lines.append("buffer n : i64[%d] = %s" % (len(lengths), json.dumps(lengths)))
+    text, arguments = layer_inputs(case, kind, features, hidden, layers, directions, batch_first, (max(lengths), len(lengths)), state, proj_size or hidden)
+    is_sorted = sorted(lengths, reverse=True) == lengths
+    rows = nn.utils.rnn.pack_padded_sequence(arguments[0], torch.tensor(lengths), batch_first, is_sorted)
+    output, states = module(rows, *arguments[1:])
+    case.finish(text, (nn.utils.rnn.pad_packed_sequence(output, batch_first, padding_value=-0.5), states))
+    rnn = "torch.nn.utils.rnn."
+    cases[-1]["text"] = cases[-1]["text"].replace("  %%r = call_module[m](%s)\n  return %%r" % text, "\n".join([
+        "  %n = get_attr[n]()", "  %%p = call_function[%spack_padded_sequence](%%x, %%n, %s, %s)" % (rnn, batch_first, is_sorted),
+        "  %%r = call_module[m](%s)" % text.replace("%x", "%p"), "  %o = call_function[operator.getitem](%r, 0)", "  %s = call_function[operator.getitem](%r, 1)",
+        "  %%y = call_function[%spad_packed_sequence](%%o, %s, padding_value=-0.5)" % (rnn, batch_first), "  return (%y, %s)"]))
+
+
 def projected_layer(name, features, hidden, proj_size, shape=(4, 3), bidirectional=False, seed=0):
     """A dynamic LSTM with projection (known_traps B103): PyTorch has none, so its linear_dynamic is called step by step."""
     case = Case(name, "torch.ao.nn.quantized.dynamic.LSTM",
@@ -363,6 +440,15 @@ def write_cases():
         aten_case("aten_" + kind.lower(), kind, 4, 6, (3, 2), 2, True, seed)
     projected_layer("projected", 4, 6, 3, seed=seed + 100)
     projected_layer("projected_both", 4, 6, 3, bidirectional=True, seed=seed + 200)
+    for number, (kind, options) in enumerate([("LSTM", {}), ("GRU", {}), ("LSTM", dict(dtype="float16")), ("GRU", dict(dtype="float16")),
+                                              ("LSTM", dict(reduce_range=False)), ("GRU", dict(batch_first=True))]):
+        functional_case("functional_%s_%d" % (kind.lower(), number), kind, 4, 6, (4, 3), 1 + number % 2, number < 4, seed + 300 + 100 * number,
+                        **options)
+    for number, (kind, options) in enumerate([
+            ("LSTM", {}), ("GRU", {}), ("RNN", {}), ("LSTM", dict(bidirectional=True, layers=2, state=True)), ("GRU", dict(bidirectional=True, batch_first=True)),
+            ("LSTM", dict(batch_first=True, proj_size=3)), ("LSTM", dict(dynamic=True)), ("GRU", dict(dynamic=True, layers=2)),
+            ("LSTM", dict(dynamic=True, bidirectional=True, layers=2, state=True, batch_first=True))]):
+        packed_case("packed_%s_%d" % (kind.lower(), number), kind, 4, 6, [[5, 3, 1], [2, 5, 4], [1, 4, 2, 4]][number % 3], seed=seed + 1000 + 100 * number, **options)
 
 
 def main():
