@@ -169,6 +169,10 @@ parameter m.bn.bias : f32[1] = [-0.5]
 buffer m.bn.running_mean : f32[1] = [0.2]
 buffer m.bn.running_var : f32[1] = [0.81]
 module m.weight_fake_quant : torch.ao.quantization.fake_quantize.FakeQuantize(quant_min=-128, quant_max=127)
+module m.weight_fake_quant.activation_post_process : torch.ao.quantization.observer.MinMaxObserver(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric, quant_min=-128, quant_max=127)
+buffer m.weight_fake_quant.activation_post_process.eps : f32[1] = [1.1920928955078125e-07]
+buffer m.weight_fake_quant.activation_post_process.min_val : f32[] = 0.0
+buffer m.weight_fake_quant.activation_post_process.max_val : f32[] = 0.0
 buffer m.weight_fake_quant.fake_quant_enabled : u8[1] = [1]
 buffer m.weight_fake_quant.observer_enabled : u8[1] = [0]
 buffer m.weight_fake_quant.scale : f32[1] = [0.00915027]
