@@ -19,6 +19,9 @@
 
 namespace qfx::fuzz {
 
+/// Targets of the placeholders that hand in the lowered run's values start so.
+static constexpr llvm::StringLiteral kSubstitute("lowered_");
+
 /// Float results: dynamic layers round their sums at another place, float16 ones their input too.
 static constexpr double kFloatShare = 0.002;
 
@@ -37,6 +40,7 @@ using ValuesByName = llvm::StringMap<Tensor>;
 struct Check {
   std::string name; ///< of the reference node
   Tensor lowered;
+  double resolution = 0; ///< what binary32 can tell of the operands: a sum that cancels may be quantized to finer steps
 };
 
 /// Real values of codes, with the range that the codes can say.
@@ -65,7 +69,6 @@ public:
   }
 
   std::string run(const NamedTensors &inputs) {
-    ValuesByName referenceValues;
     if (llvm::Error err = keepValues(reference, inputs, referenceValues, /*byOrigin=*/false))
       return "the reference graph does not run: " + describe(std::move(err));
     if (llvm::Error err = keepValues(lowered, inputs, loweredValues, /*byOrigin=*/true))
@@ -169,9 +172,28 @@ private:
     if (!counterpart || (counterpart->getDType() != dtype && !isQuantize)) // its value shows behind the quantize only
       return;
     wanted.emplace_back(node.getName(), Argument(&node));
-    checks.push_back({node.getName(), *counterpart});
+    checks.push_back({node.getName(), *counterpart, isQuantize ? std::ldexp(getLargestOperand(node, 3), -22) : 0});
     if (!isQuantize)
       replace(node, *counterpart, given);
+  }
+
+  /// The largest value that `node`, or one up to `depth` operators before it, reads.
+  double getLargestOperand(const Node &node, int depth) const {
+    double largest = 0;
+    for (const Node *input : node.getInputs()) {
+      llvm::StringRef name = input->is(Opcode::Placeholder) ? input->getTargetText() : input->getName();
+      name.consume_front(kSubstitute);
+      auto kept = referenceValues.find(name);
+      if (kept == referenceValues.end())
+        continue;
+      const Reals reals(kept->second);
+      for (int64_t i = 0; i < kept->second.getNumElements(); ++i)
+        if (double value = std::abs(reals.at(i)); std::isfinite(value))
+          largest = std::max(largest, value);
+      if (depth > 1)
+        largest = std::max(largest, getLargestOperand(*input, depth - 1));
+    }
+    return largest;
   }
 
   static Tensor widen(const Tensor &half) {
@@ -186,7 +208,7 @@ private:
     const QuantizerRef &quantizer = value.getQuantizer();
     Tensor input = quantizer ? dequantizeTensor(value) : value;
     auto insertPoint = Graph::InsertPoint::before(&node);
-    Node *substitute = forced.getGraph().placeholder("lowered_" + node.getName());
+    Node *substitute = forced.getGraph().placeholder((kSubstitute + node.getName()).str());
     substitute->setType(input.getType());
     given.emplace_back(substitute->getTargetText().str(), input);
     if (quantizer)
@@ -217,7 +239,7 @@ private:
       const Value *value = expectedByName.lookup(check.name);
       if (!value || !value->isTensor())
         return "'" + check.name + "' is no tensor in the reference graph";
-      if (std::string problem = compareValues(check.name, value->tensor, check.lowered); !problem.empty())
+      if (std::string problem = compareValues(check.name, value->tensor, check.lowered, check.resolution); !problem.empty())
         return problem;
     }
     size_t numResults = llvm::count_if(*expected, [](const NamedValue &value) { return isResult(value.name); });
@@ -229,13 +251,13 @@ private:
         return "the reference has no result '" + result.name + "'";
       if (!value->isTensor())
         continue;
-      if (std::string problem = compareValues("result " + result.name, value->tensor, result.value.tensor); !problem.empty())
+      if (std::string problem = compareValues("result " + result.name, value->tensor, result.value.tensor, 0); !problem.empty())
         return problem;
     }
     return "";
   }
 
-  static std::string compareValues(const std::string &name, const Tensor &expected, const Tensor &got) {
+  static std::string compareValues(const std::string &name, const Tensor &expected, const Tensor &got, double resolution) {
     if (expected.getSizes() != got.getSizes() || expected.getDType() != got.getDType())
       return llvm::formatv("'{0}': reference {1}, lowered {2}", name, toString(expected.getType()), toString(got.getType()));
     const Reals a(expected), b(got);
@@ -245,7 +267,7 @@ private:
     for (int64_t i = 0; i < expected.getNumElements(); ++i)
       if (double value = std::abs(a.at(i)); std::isfinite(value))
         largest = std::max(largest, value);
-    double unit = areCodes ? std::max(a.scale, b.scale) : std::max(kFloatShare * largest, 1e-6);
+    double unit = areCodes ? std::max({a.scale, b.scale, resolution}) : std::max(kFloatShare * largest, 1e-6);
     for (int64_t i = 0; i < expected.getNumElements(); ++i) {
       double x = a.at(i), y = a.clamp(b.at(i)); // a quantize that lowering dropped would have clamped
       if (x == y || (std::isnan(x) && std::isnan(y)))
@@ -263,6 +285,7 @@ private:
   const GraphModule &reference, &lowered;
   GraphModule forced;
   ProgramOptions options;
+  ValuesByName referenceValues;
   ValuesByName loweredValues; ///< by the node of the reference that has the same value
   llvm::DenseMap<const Node *, Node *> replacedBy;
   std::vector<Check> checks;
