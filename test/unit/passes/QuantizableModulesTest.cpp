@@ -15,7 +15,8 @@ TEST_CASE("a float LSTM taken apart keeps its values", "[quantizable]") {
     bool isCell = one.text.find("torch.nn.LSTMCell(") != std::string::npos;
     bool isPlain =
         one.text.find("proj_size") == std::string::npos && one.inputs[0].second.getRank() == (isCell ? 2 : 3);
-    if ((!isLayer && !isCell) || !isPlain)
+    bool isPacked = one.text.find("pack_padded_sequence") != std::string::npos; // the quantizable LSTM takes tensors only, PyTorch's too
+    if ((!isLayer && !isCell) || !isPlain || isPacked)
       continue;
     for (bool splitGates : {false, true}) {
       INFO(one.name << (splitGates ? " split" : ""));
