@@ -8,9 +8,6 @@
 
 namespace qfx::runtime {
 
-/// 256 KB take some 50 us to read and write; a thread starts in less.
-static constexpr size_t kLeastPieceBytes = size_t(256) << 10;
-
 void parallelFor(unsigned numThreads, size_t count, llvm::function_ref<void(size_t)> fn) {
   std::atomic<size_t> next{0};
   auto work = [&] {
@@ -23,10 +20,6 @@ void parallelFor(unsigned numThreads, size_t count, llvm::function_ref<void(size
   work();
   for (std::thread &helper : helpers)
     helper.join();
-}
-
-size_t getNumPieces(unsigned numThreads, size_t bytes) {
-  return std::clamp<size_t>(bytes / kLeastPieceBytes, 1, std::max(1u, numThreads));
 }
 
 } // namespace qfx::runtime

@@ -1,4 +1,4 @@
-// Independent pieces of work on several threads, for work that comes once (packing, folding, measuring weights).
+// Independent pieces of work on several threads, for work that comes once (packing and measuring weights).
 #ifndef BACKENDS_RUNTIME_PARALLELFOR_H
 #define BACKENDS_RUNTIME_PARALLELFOR_H
 
@@ -11,9 +11,6 @@ namespace qfx::runtime {
 /// Calls fn(i) once for every i in [0, count), on `numThreads` threads counting the caller, and returns when all are done.  Threads
 /// take the next free i; pieces must not depend on each other.  Runs of a Program have their own ThreadPool, which stays.
 void parallelFor(unsigned numThreads, size_t count, llvm::function_ref<void(size_t)> fn);
-
-/// How many pieces to cut `bytes` of data into: one per thread, but none so small that starting a thread costs more than it saves.
-size_t getNumPieces(unsigned numThreads, size_t bytes);
 
 } // namespace qfx::runtime
 
