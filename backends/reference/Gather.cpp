@@ -224,8 +224,8 @@ llvm::Expected<Lookup> makeAdvanced(BindContext &context, const View &table, Ind
   for (std::optional<View> &entry : entries) {
     if (!entry)
       continue;
-    if (entry->getDType() == DType::Bool)
-      return context.fail("an index of bools gives a shape that is known only at run time");
+    if (entry->getDType() == DType::Bool || entry->getDType() == DType::UInt8) // PyTorch reads bytes as a mask too
+      return context.fail("an index of bools or bytes gives a shape that is known only at run time");
     llvm::Expected<View> index = getIndexTensor(context, *entry);
     if (!index)
       return index.takeError();

@@ -24,8 +24,10 @@ static Dim computeDim(OpKind kind, const Dim &a, const Dim &b) {
   case OpKind::Remainder:
     if (b == Dim(-1))
       return Dim(0);
-    if (a.isStatic() && b.isStatic())
-      return Dim(a.getValue() - b.getValue() * floorDivide(a.getValue(), b.getValue()));
+    if (a.isStatic() && b.isStatic()) {
+      int64_t rest = a.getValue() % b.getValue(); // of the dividend's sign
+      return Dim(rest != 0 && (rest < 0) != (b.getValue() < 0) ? rest + b.getValue() : rest);
+    }
     return a.dividedBy(b).isUnknown() ? Dim::unknown() : Dim(0);
   case OpKind::Fmod:
     if (b == Dim(-1))

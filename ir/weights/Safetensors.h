@@ -51,7 +51,7 @@ private:
   StringPairs metadata;
 };
 
-/// Writes tensors (dense; quantized ones as above) and metadata: header padded to 64 bytes, metadata ordered by key, data by element
+/// Writes tensors (dense; quantized ones as above, without parameters of their own as plain codes) and metadata: header padded to 64 bytes, metadata ordered by key, data by element
 /// size then key, as the safetensors library orders it, so every tensor is aligned.  Keys must be unique.
 /// \param numThreads  computed tensors are computed by so many threads; the bytes written do not depend on it.
 void writeSafetensors(llvm::raw_ostream &os, const NamedTensors &tensors, const StringPairs &metadata = {}, unsigned numThreads = 1);

@@ -9,9 +9,8 @@ using namespace qfx::test;
 using nlohmann::json;
 
 static std::string printActivation(const ObserverSpec &spec) {
-  llvm::StringRef text = QConfig{spec, std::nullopt}.toString();
-  std::string kept = text.str();
-  return kept.substr(strlen("QConfig(activation="), kept.size() - strlen("QConfig(activation=, weight=None)"));
+  std::string text = QConfig{spec, std::nullopt}.toString();
+  return text.substr(strlen("QConfig(activation="), text.size() - strlen("QConfig(activation=, weight=None)"));
 }
 
 TEST_CASE("observer aliases are PyTorch's constructors", "[qconfig]") {
