@@ -16,11 +16,3 @@ TEST_CASE("parallelFor calls each index once", "[runtime]") {
         CHECK(n == 1);
     }
 }
-
-TEST_CASE("small data is not cut, large data into one piece per thread", "[runtime]") {
-  CHECK(getNumPieces(4, 0) == 1);
-  CHECK(getNumPieces(4, 1000) == 1);
-  CHECK(getNumPieces(4, size_t(100) << 20) == 4);
-  CHECK(getNumPieces(1, size_t(100) << 20) == 1);
-  CHECK(getNumPieces(0, size_t(100) << 20) == 1);
-}
