@@ -315,7 +315,7 @@ llvm::Expected<ValueType> inferPad(const InferContext &context) {
   for (size_t i = 0; i < axes; ++i) {
     Dim &size = input.shape[rank - 1 - i];
     int64_t before = pads[2 * i], after = pads[2 * i + 1], limit = int64_t(1) << 40;
-    if (std::abs(before) > limit || std::abs(after) > limit)
+    if (std::min(before, after) < -limit || std::max(before, after) > limit)
       return context.fail("pads", "wants pads within +-2^40, got {0} and {1}", before, after);
     if (size.isStatic() && ((isReflect && std::max(before, after) >= size.getValue()) ||
                             (isCircular && std::max(before, after) > size.getValue())))
