@@ -66,6 +66,7 @@ llvm::Expected<Argument> composeMaxUnpool(Composer &composer) {
       return context.fail("size", "wants {0} output sizes, got {1}", spatial, given.size());
     wanted.assign(given.end() - spatial, given.end());
   }
+  constexpr int64_t kMostSize = int64_t(1) << 31, kMostPlaces = int64_t(1) << 62;
   Argument::Elements flat, sizes;
   int64_t places = 1;
   for (size_t i = 0; i < rank; ++i) {
@@ -77,6 +78,11 @@ llvm::Expected<Argument> composeMaxUnpool(Composer &composer) {
     if (!input.size(i).isStatic())
       return Argument();
     size_t axis = i - (rank - spatial);
+    for (int64_t given : {stride[axis], padding[axis], kernel[axis]})
+      if (given < -kMostSize || given > kMostSize)
+        return context.fail("size", "wants kernel sizes, strides and paddings within +-2^31, got {0}", given);
+    if (input.size(i).getValue() > kMostSize)
+      return context.fail("size", "wants at most 2^31 elements along axis {0}, got {1}", axis, input.size(i));
     int64_t size = (input.size(i).getValue() - 1) * stride[axis] - 2 * padding[axis] + kernel[axis];
     if (!wanted.empty()) {
       if (wanted[axis] <= size - stride[axis] || wanted[axis] >= size + stride[axis])
@@ -86,6 +92,8 @@ llvm::Expected<Argument> composeMaxUnpool(Composer &composer) {
     }
     if (size < 1)
       return context.fail("size", "has no output along axis {0}", axis);
+    if (size > kMostPlaces / places)
+      return context.fail("size", "has more than 2^62 places");
     places *= size;
     sizes.push_back(size);
   }
