@@ -4,6 +4,11 @@
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+
+namespace Catch {
+/// Version 2's name.
+inline auto Contains(const std::string &text) { return Matchers::ContainsSubstring(text); }
+} // namespace Catch
 #else
 #include <catch2/catch.hpp>
 #endif
