@@ -44,7 +44,6 @@ std::variant<EinsumEquation, std::string> parseEinsum(llvm::StringRef given, llv
     return "names " + std::to_string(terms.size()) + " operands, got " + std::to_string(ranks.size());
   EinsumEquation equation;
   int hiddenMax = 0;
-  bool anyEllipsis = false;
   std::map<int, int> uses;
   for (size_t i = 0; i < terms.size(); ++i) {
     EinsumEquation::Labels labels;
@@ -56,7 +55,6 @@ std::variant<EinsumEquation, std::string> parseEinsum(llvm::StringRef given, llv
     if (labels.size() != ranks[i])
       return "gives '" + terms[i].str() + "' for an operand of rank " + std::to_string(ranks[i]);
     hiddenMax = std::max(hiddenMax, hasEllipsis ? hidden : 0);
-    anyEllipsis |= hasEllipsis;
     for (int label : labels)
       ++uses[label];
     equation.operands.push_back(std::move(labels));

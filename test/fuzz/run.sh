@@ -13,7 +13,7 @@ targets=("$@")
 clang=
 for candidate in clang++ clang++-19 clang++-14; do command -v "$candidate" >/dev/null && { clang=$candidate; break; }; done
 [ -n "$clang" ] || { echo "error: no clang++ (apt-get install clang-14, or clang-19 on Debian 13)" >&2; exit 2; }
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DCMAKE_CXX_COMPILER="$clang" \
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DCMAKE_CXX_COMPILER="$clang" -DCMAKE_UNITY_BUILD=ON \
   -DQFX_BUILD_FUZZERS=ON -DQFX_SANITIZE=address,undefined,fuzzer-no-link >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 rm -f "$build.log"
 cmake --build "$build" --target "${targets[@]/#/fuzz-}" -- --quiet
