@@ -3,8 +3,11 @@
 
 #include "ir/Ops.h"
 #include "ir/Text.h"
+#include "passes/ConstantValue.h"
 #include "passes/GraphUtils.h"
 #include "passes/eager/Pieces.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 namespace qfx {
 
@@ -24,16 +27,13 @@ llvm::Error runWeightObservers(ConvertState &state) {
     if (!call.is(Opcode::CallFunction))
       continue;
     const Argument *weight = findWeight(state.context.backend, call);
-    Node *observerCall = weight ? weight->getNodeOrNull() : nullptr;
-    ModuleRef observer = observerCall ? getObserver(state.model, *observerCall) : nullptr;
-    if (!observer || observerCall->getArgs().empty())
+    Node *producer = weight ? weight->getNodeOrNull() : nullptr;
+    std::vector<Node *> producers = producer ? collectProducers(producer) : std::vector<Node *>();
+    auto isObserved = [&](const Node *node) { return getObserver(state.model, *node) != nullptr; };
+    if (llvm::none_of(producers, isObserved)) // computed from inputs: calibration has fed it
       continue;
-    Node *source = observerCall->getArg(0).getNodeOrNull();
-    const Tensor *tensor = source && source->is(Opcode::GetAttr) ? state.model.getRoot().findTensorAt(source->getTargetText()) : nullptr;
-    if (!tensor || tensor->getDType() != DType::Float32)
-      continue; // computed from inputs: calibration has fed it
-    if (llvm::Error err = observe(*observer, ObservedTensor(*tensor)))
-      return err;
+    if (llvm::Expected<Tensor> value = evaluateConstant(state.model, *producer, state.context, /*observe=*/true); !value)
+      return value.takeError();
   }
   return llvm::Error::success();
 }

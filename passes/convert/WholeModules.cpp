@@ -7,15 +7,21 @@
 #include "passes/GraphUtils.h"
 #include "passes/custom/ObservedModules.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace qfx {
 
-/// `call` reads the quantized value below a dequantize, which goes if nobody else needs it.
-static void bypassDequantize(Node &call, Node *operand) {
-  if (!isDequantize(operand))
-    return;
-  call.replaceInputWith(operand, operand->getArg(0).getNode());
-  if (operand->getUsers().empty())
-    operand->getParent()->erase(operand);
+/// `call` reads the quantized values below those operands that are a dequantize; one goes if nobody else needs it.
+static void bypassDequantize(Node &call, llvm::ArrayRef<Node *> operands) {
+  llvm::SmallSetVector<Node *, 4> dequantizes; // attention(x, x, x) names one three times
+  for (Node *operand : operands)
+    if (isDequantize(operand))
+      dequantizes.insert(operand);
+  for (Node *dequantize : dequantizes) {
+    call.replaceInputWith(dequantize, dequantize->getArg(0).getNode());
+    if (dequantize->getUsers().empty())
+      dequantize->getParent()->erase(dequantize);
+  }
 }
 
 static void dequantizeResult(Node &call) {
@@ -40,10 +46,11 @@ llvm::Error convertStandalone(ConvertState &state, Node &call) {
   auto prepared = PreparedState::load(inner);
   if (!prepared)
     return prepared.takeError();
-  std::vector<Argument> args(call.getArgs().begin(), call.getArgs().end());
-  for (size_t i = 0; i < args.size(); ++i)
+  std::vector<Node *> codeInputs;
+  for (size_t i = 0; i < call.getArgs().size(); ++i)
     if (llvm::is_contained(prepared->inputQuantizedIndexes, static_cast<int64_t>(i)))
-      bypassDequantize(call, args[i].getNodeOrNull());
+      codeInputs.push_back(call.getArg(i).getNodeOrNull());
+  bypassDequantize(call, codeInputs);
   if (!prepared->outputQuantizedIndexes.empty()) {
     if (prepared->outputQuantizedIndexes.front() != 0)
       return error(call.getLoc(), "the standalone module '{0}' has one output: output_quantized_idxs is [0], got {1}", call.getTargetText(),
@@ -102,8 +109,7 @@ llvm::Error convertCustomModule(ConvertState &state, Node &call) {
     auto inputs = getCodeInputs(*module, call);
     if (!inputs)
       return inputs.takeError();
-    for (Node *input : *inputs)
-      bypassDequantize(call, input);
+    bypassDequantize(call, *inputs);
     state.staticCustomCalls.insert(&call);
   }
   const OperatorName *quantizedClass = custom.getObservedToQuantized(type).find(OperatorName::ofClass(*module));

@@ -4,6 +4,7 @@
 #include "backends/observe/Observer.h"
 #include "ir/Bind.h"
 #include "ir/Ops.h"
+#include "passes/ConstantValue.h"
 #include "passes/GraphUtils.h"
 #include "passes/WeightQParams.h"
 
@@ -27,15 +28,16 @@ static bool isPrepack(const Node &node) {
   return node.is(Opcode::CallFunction) && prepacks.count(node.getTarget());
 }
 
-/// The constant that `node` reads: an attribute of the model.
+/// The value that `arg` brings to `user`: an attribute of the model, or what is computed from attributes alone.
 static llvm::Expected<Tensor> readConstant(const LowerState &state, const Argument &arg, const Node &user) {
   Node *node = arg.getNodeOrNull();
-  const Tensor *tensor = node && node->is(Opcode::GetAttr) ? state.model.getRoot().findTensorAt(node->getTargetText()) : nullptr;
-  if (!tensor)
-    return error(user.getLoc(), "'{0}' can only be packed from parameters and buffers, got '{1}'", user.getName(),
-                 toString(arg, ArgumentStyle::Repr))
-        .code("lower_fold");
-  return *tensor;
+  auto value = node ? evaluateConstant(state.model, *node, state.context) : llvm::Expected<Tensor>(Tensor());
+  if (value && *value)
+    return value;
+  auto problem = error(user.getLoc(), "'{0}' can only be packed from what parameters and buffers decide, got '{1}'", user.getName(),
+                       toString(arg, ArgumentStyle::Repr))
+                     .code("lower_fold");
+  return value ? llvm::Error(std::move(problem)) : llvm::joinErrors(std::move(problem), value.takeError());
 }
 
 /// Evaluates torch.quantize_per_tensor / quantize_per_channel of constants.
@@ -145,12 +147,17 @@ llvm::Error foldWeights(LowerState &state) {
         foldedInto[producer] = &node;
   if (foldedInto.empty())
     return llvm::Error::success();
+  llvm::DenseSet<const Node *> kept; // producers that a call which stays float reads as well
+  for (const Node &node : llvm::reverse(old.nodes()))
+    if (Node *prepack = foldedInto.lookup(&node); prepack && prepack != &node)
+      if (llvm::any_of(node.getUsers(), [&](const Node *user) { return kept.contains(user) || !foldedInto.count(user); }))
+        kept.insert(&node);
 
   auto folded = std::make_unique<Graph>();
   llvm::DenseMap<const Node *, Node *> copies;
   for (Node &node : old.nodes()) {
     Node *prepack = foldedInto.lookup(&node);
-    if (!prepack) {
+    if (!prepack || kept.contains(&node)) {
       copies[&node] = folded->copyNode(node, [&](Node *input) -> Argument { return copies.lookup(input); });
       continue;
     }

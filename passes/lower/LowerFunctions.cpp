@@ -3,6 +3,7 @@
 
 #include "ir/Bind.h"
 #include "ir/Ops.h"
+#include "passes/ConstantValue.h"
 #include "passes/GraphUtils.h"
 #include "passes/ValueOrigin.h"
 #include "passes/prepare/DerivedObserver.h"
@@ -16,10 +17,14 @@ llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, c
   auto bound = bindCall(call, state.model);
   if (!bound)
     return bound.takeError();
-  const Tensor *weight = nullptr;
-  if (Node *source = quantizedWeight->getArg(0).getNodeOrNull(); source && source->is(Opcode::GetAttr))
-    weight = state.model.getRoot().findTensorAt(source->getTargetText());
-  size_t numSpatial = weight && weight->getRank() > 2 ? weight->getRank() - 2 : 0;
+  size_t rank = 0;
+  if (Node *source = quantizedWeight->getArg(0).getNodeOrNull(); source && !collectProducers(source).empty()) {
+    auto weight = evaluateConstant(state.model, *source, state.context);
+    if (!weight)
+      return weight.takeError();
+    rank = weight->getRank();
+  }
+  size_t numSpatial = rank > 2 ? rank - 2 : 0;
   std::vector<Argument> args = {quantizedWeight};
   for (const SlotInfo &slot : prepack.getSignature().getSlots().drop_front()) {
     const BoundSlot *value = bound->find(slot.name == "B" ? llvm::StringRef("bias") : llvm::StringRef(slot.name));

@@ -1,4 +1,5 @@
 """Classes of the cases' own models that are not PyTorch's: inlined blocks and standalone modules."""
+import torch
 import torch.nn.functional as F
 from torch import nn
 
@@ -47,3 +48,26 @@ class Outer(nn.Module):
 
     def forward(self, x):
         return self.inner(self.first(x))
+
+
+class Pair(nn.Module):
+    """A linear layer and an addition of a second input; used as a standalone module."""
+
+    def __init__(self, features=4):
+        super().__init__()
+        self.fc = nn.Linear(features, features)
+
+    def forward(self, a, b):
+        return self.fc(a) + b
+
+
+class Functional(nn.Module):
+    """A functional linear layer with relu, and a linear layer behind it."""
+
+    def __init__(self, features=4):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(features, features))
+        self.fc = nn.Linear(features, features)
+
+    def forward(self, x):
+        return self.fc(F.relu(F.linear(x, self.w)))

@@ -31,7 +31,7 @@ from qfx_export.writer import ModelWriter  # noqa: E402
 import torch_custom  # noqa: E402
 
 FAMILIES = ("cases_static", "cases_mapping", "cases_lowering", "cases_dynamic", "cases_onednn", "cases_custom",
-            "cases_qat")
+            "cases_qat", "cases_audit")
 PHASES = ("fused", "prepared", "reference", "converted")
 
 
