@@ -63,9 +63,10 @@ public:
     output = parts.callChild("out_proj", output);
     if (shape.isBatchFirst)
       output = swap(output, 0, 1);
+    if (shape.needsWeights || !parts.isQuantized()) // their observer sees them even if nobody asks for them
+      weights = parts.callChild("quant_attn_output_weights", weights);
     Argument second;
     if (shape.needsWeights) {
-      weights = parts.callChild("quant_attn_output_weights", weights);
       weights = reshape(weights, {shape.batch, shape.heads, shape.target, getColumns()});
       if (shape.averages)
         weights = parts.callMethod("mean", {Argument(weights), Argument(int64_t(1))});

@@ -36,6 +36,14 @@ llvm::Expected<std::vector<Composer::Input>> Composer::inputs(llvm::StringRef sl
   return result;
 }
 
+/// The path below `child` of the observer that eager mode's prepare put on it, or empty.
+static llvm::StringRef findHookedObserver(const Module &child) {
+  constexpr llvm::StringLiteral kName = "activation_post_process";
+  auto observes = [](const Module &module) { return module.getClass() && module.getClass()->getOp().has(Traits::Observes); };
+  ModuleRef observer = observes(child) ? nullptr : child.findChild(kName);
+  return observer && observes(*observer) ? kName : llvm::StringLiteral("");
+}
+
 llvm::Expected<Node *> Composer::callChild(llvm::StringRef path, std::vector<Argument> args, Kwargs kwargs) {
   const Module *module = context.getCall().module;
   if (!module || !module->findModule(path))
@@ -46,7 +54,10 @@ llvm::Expected<Node *> Composer::callChild(llvm::StringRef path, std::vector<Arg
         modulePath = where;
     });
   assert(!modulePath.empty() && "the called module is part of the model");
-  return into.graph.callModule(joinPath(modulePath, path), std::move(args), std::move(kwargs));
+  std::string full = joinPath(modulePath, path);
+  Node *call = into.graph.callModule(full, std::move(args), std::move(kwargs));
+  llvm::StringRef observer = findHookedObserver(*module->findModule(path));
+  return observer.empty() ? call : into.graph.callModule(joinPath(full, observer), {call});
 }
 
 std::optional<std::pair<TensorType, TensorType>> getComplexParts(const ValueType &value) {

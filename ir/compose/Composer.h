@@ -40,7 +40,7 @@ public:
   Node *method(llvm::StringRef name, std::vector<Argument> args, Kwargs kwargs = {}) {
     return into.graph.callMethod(requireMethod(name), std::move(args), std::move(kwargs));
   }
-  /// A child of the called module, by its path below it.  Rule `<op>_children`: it is there.
+  /// A child of the called module, by its path below it, and the observer that eager mode hooked to it.  Rule `<op>_children`: it is there.
   llvm::Expected<Node *> callChild(llvm::StringRef path, std::vector<Argument> args, Kwargs kwargs = {});
   Node *item(Node *sequence, int64_t index) { return function("operator.getitem", {sequence, index}); }
   /// A size: a number if it is known, else a call that asks for it.

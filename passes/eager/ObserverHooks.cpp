@@ -50,6 +50,13 @@ llvm::Expected<Node *> ObserverHooks::findInlinedResult(const std::string &path,
       .code("eager_hook");
 }
 
+bool ObserverHooks::isInsideCalled(llvm::StringRef path) const {
+  for (llvm::StringRef parent = splitPath(path).first; !parent.empty(); parent = splitPath(parent).first)
+    if (ModuleRef module = model.getRoot().findModule(parent); module && !getCalls(*module).empty())
+      return true;
+  return false;
+}
+
 void ObserverHooks::insertCall(const std::string &path, Node *observed, Node *preHookOf) {
   auto insertPoint = preHookOf ? Graph::InsertPoint::before(preHookOf) : Graph::InsertPoint::after(observed);
   Node *call = model.getGraph().callModule(joinPath(path, kActivationPostProcess), {observed});
@@ -65,6 +72,11 @@ void ObserverHooks::insertCall(const std::string &path, Node *observed, Node *pr
 llvm::Error ObserverHooks::attach(const ModuleRef &module, const std::string &path, ModuleRef observer, bool preHook) {
   module->setChild(kActivationPostProcess, std::move(observer));
   std::vector<Node *> callers = getCalls(*module).vec();
+  if (callers.empty() && isInsideCalled(path)) {
+    if (preHook)
+      return error(module->getLoc(), "an observer before '{0}' has no call in the graph: it stands inside a called module", path).code("eager_hook");
+    return llvm::Error::success(); // whoever runs that module calls the observers of its children
+  }
   if (callers.empty()) {
     auto result = findInlinedResult(path, module->getLoc());
     if (!result)

@@ -19,8 +19,9 @@ public:
   explicit ObserverHooks(GraphModule &model);
 
   /// Makes `observer` the module's child activation_post_process and hooks it to every call of the module.  A module that the graph does
-  /// not call but whose code was inlined (a container) is observed where its value leaves it.
-  /// Errors: an inlined module of several results, or none (`eager_hook`).
+  /// not call but whose code was inlined (a container) is observed where its value leaves it; one inside a called module (a layer of a
+  /// Transformer) where that module's own code calls it (Composer::callChild), or nowhere (the projection in an attention), as in PyTorch.
+  /// Errors: an inlined module of several results, or none, an observer before a module inside a called one (`eager_hook`).
   llvm::Error attach(const ModuleRef &module, const std::string &path, ModuleRef observer, bool preHook);
 
   /// The observer that attach (or PyTorch) put on `module`, or null.
@@ -37,6 +38,7 @@ public:
   llvm::ArrayRef<Node *> getCalls(const Module &module) const;
 
 private:
+  bool isInsideCalled(llvm::StringRef path) const;
   llvm::Expected<Node *> findInlinedResult(const std::string &path, const Location &loc);
   void insertCall(const std::string &path, Node *observed, Node *preHookOf);
 
