@@ -18,7 +18,7 @@ endfunction()
 
 set(QFX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(QFX_ISA_FLAGS_avxvnni -mavx2 -mfma -mf16c -mavxvnni)
-set(QFX_ISA_FLAGS_avx512vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -Wno-maybe-uninitialized)
+set(QFX_ISA_FLAGS_avx512vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c)
 set(QFX_ISA_FLAGS_neondot -march=armv8.2-a+dotprod)
 function(qfx_isa_sources list)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
