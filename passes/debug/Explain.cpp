@@ -152,7 +152,7 @@ private:
       return err;
     if (options.isQat) {
       const std::string before = getCalledName(node, model).str();
-      if (llvm::Error err = swapToQatModules(model, context.backend, mapping))
+      if (llvm::Error err = swapToQatModules(model, context.backend, mapping, context.customConfig.prepare))
         return err;
       addQatObjectTypes(mapping, context.backend);
       if (llvm::StringRef trained = getCalledName(node, model); trained != before)

@@ -78,7 +78,7 @@ llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, 
   if (llvm::Error err = updateMappingForFusion(state.mapping, model))
     return err;
   if (options.isQat) {
-    if (llvm::Error err = swapToQatModules(model, context.backend, state.mapping))
+    if (llvm::Error err = swapToQatModules(model, context.backend, state.mapping, custom))
       return err;
     addQatObjectTypes(state.mapping, context.backend);
   }

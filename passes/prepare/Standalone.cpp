@@ -10,7 +10,7 @@
 
 namespace qfx {
 
-static llvm::Expected<ModuleRef> prepareOne(const Module &module, const StandaloneModuleConfig &config, const QConfig &qconfig,
+static llvm::Expected<ModuleRef> prepareOne(const Module &module, const StandaloneModuleConfig &config, const OptionalQConfig &qconfig,
                                             const PrepareOptions &outer, PassContext &context) {
   PassContext inner = context;
   if (config.backendConfig)
@@ -43,11 +43,10 @@ llvm::Error prepareStandaloneModules(GraphModule &model, const DTypePlan &plan, 
   llvm::StringSet<> done;
   for (const QuantMatch &match : plan.getMatches()) {
     const Node &call = *match.match.anchor;
-    const QConfig *qconfig = plan.findQConfig(call);
-    bool hasMapping = match.standalone && match.standalone->qconfigMapping;
-    if (match.kind != MatchKind::Standalone || (!qconfig && !hasMapping) || !done.insert(call.getTargetText()).second)
+    if (match.kind != MatchKind::Standalone || !done.insert(call.getTargetText()).second)
       continue;
-    auto prepared = prepareOne(*model.getModule(call), *match.standalone, qconfig ? *qconfig : QConfig(), options, context);
+    const QConfig *qconfig = plan.findQConfig(call); // none: nothing in it is quantized, its interface stays
+    auto prepared = prepareOne(*model.getModule(call), *match.standalone, qconfig ? OptionalQConfig(*qconfig) : std::nullopt, options, context);
     if (!prepared)
       return prepared.takeError();
     model.getRoot().setModule(call.getTargetText(), *prepared);

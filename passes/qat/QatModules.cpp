@@ -3,6 +3,7 @@
 
 #include "ir/Diagnostics.h"
 #include "ir/GraphModule.h"
+#include "ir/ModuleGraph.h"
 #include "ir/Ops.h"
 #include "passes/ModuleUtils.h"
 #include "passes/config/ModuleFacts.h"
@@ -83,20 +84,21 @@ llvm::Expected<ModuleRef> makeFloatFromQat(const Module &module, const Location 
   return fused;
 }
 
-/// What propagate_qconfig_ gives the module at `path`; levels between the root and it are plain modules.
-static OptionalQConfig propagate(const QConfigMapping &mapping, llvm::StringRef path, const OperatorName &moduleClass) {
+/// What propagate_qconfig_ gives the module at `path`.
+/// \param classesFrom  levels of shorter paths are plain modules, whatever class their code came from.
+static OptionalQConfig propagate(const Module &root, const QConfigMapping &mapping, llvm::StringRef path, size_t classesFrom) {
   OptionalQConfig qconfig = mapping.getGlobal();
-  auto applyName = [&](llvm::StringRef prefix) {
+  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+    llvm::StringRef level = path.take_front(end);
+    if (level.size() >= classesFrom)
+      if (const OptionalQConfig *entry = mapping.findObjectType(OperatorName::ofClass(*root.findModule(level))))
+        qconfig = *entry;
     for (const auto &entry : mapping.getModuleNames())
-      if (entry.first == prefix)
+      if (entry.first == level)
         qconfig = entry.second;
-  };
-  for (size_t dot = path.find('.'); dot != llvm::StringRef::npos; dot = path.find('.', dot + 1))
-    applyName(path.take_front(dot));
-  if (const OptionalQConfig *entry = mapping.findObjectType(moduleClass))
-    qconfig = *entry;
-  applyName(path);
-  return qconfig;
+    if (end == llvm::StringRef::npos)
+      return qconfig;
+  }
 }
 
 /// The backend's QAT class of a module class, or null.
@@ -108,22 +110,40 @@ static const TargetInfo *findQatClass(const BackendConfig &backend, const Operat
   return found;
 }
 
-llvm::Error swapToQatModules(GraphModule &model, const BackendConfig &backend, const QConfigMapping &mapping) {
-  llvm::DenseMap<const Module *, ModuleRef> swapped;
-  std::vector<ModuleRef> replaced; // keeps the keys of `swapped` alive
-  for (const Node &node : model.getGraph().nodes()) {
-    ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
-    if (!module || !module->getClass())
-      continue;
-    if (ModuleRef done = swapped.lookup(module.get())) {
-      model.getRoot().setModule(node.getTargetText(), done);
-      continue;
+namespace {
+/// The swap over a graph and those of the standalone modules that it calls.
+class QatSwap {
+public:
+  QatSwap(GraphModule &model, const BackendConfig &backend, const QConfigMapping &mapping, const PrepareCustomConfig &custom)
+      : root(model.getRoot()), backend(backend), mapping(mapping), custom(custom) {}
+
+  /// \param standalone  path of the module whose graph it is; empty: the model's.
+  llvm::Error run(const Graph &graph, llvm::StringRef standalone) {
+    for (const Node &node : graph.nodes()) {
+      std::string path = joinPath(standalone, node.getTargetText());
+      ModuleRef module = node.is(Opcode::CallModule) ? root.findModule(path) : nullptr;
+      if (!module)
+        continue;
+      if (hasGraph(*module) && (!standalone.empty() || custom.findStandalone(path, OperatorName::ofClass(*module))))
+        if (llvm::Error err = run(*readGraph(*module), path))
+          return err;
+      if (module->getClass())
+        if (llvm::Error err = swap(path, module, standalone.empty() ? path.size() : standalone.size()))
+          return err;
     }
-    OperatorName moduleClass = OperatorName::ofClass(*module);
-    const TargetInfo *qatClass = findQatClass(backend, moduleClass);
-    OptionalQConfig qconfig = qatClass ? propagate(mapping, node.getTargetText(), moduleClass) : std::nullopt;
+    return llvm::Error::success();
+  }
+
+private:
+  llvm::Error swap(const std::string &path, const ModuleRef &module, size_t classesFrom) {
+    if (ModuleRef done = swapped.lookup(module.get())) {
+      root.setModule(path, done);
+      return llvm::Error::success();
+    }
+    const TargetInfo *qatClass = findQatClass(backend, OperatorName::ofClass(*module));
+    OptionalQConfig qconfig = qatClass ? propagate(root, mapping, path, classesFrom) : std::nullopt;
     if (!qconfig)
-      continue;
+      return llvm::Error::success();
     // The weight's observer is that of the member that holds it.
     if (ModuleRef first = isFusedFloatModule(*module) ? module->findChild("0") : nullptr)
       if (const OptionalQConfig *own = mapping.findObjectType(OperatorName::ofClass(*first)); own && *own)
@@ -133,9 +153,21 @@ llvm::Error swapToQatModules(GraphModule &model, const BackendConfig &backend, c
       return qat.takeError();
     replaced.push_back(module);
     swapped[module.get()] = *qat;
-    model.getRoot().setModule(node.getTargetText(), *qat);
+    root.setModule(path, *qat);
+    return llvm::Error::success();
   }
-  return llvm::Error::success();
+
+  Module &root;
+  const BackendConfig &backend;
+  const QConfigMapping &mapping;
+  const PrepareCustomConfig &custom;
+  llvm::DenseMap<const Module *, ModuleRef> swapped;
+  std::vector<ModuleRef> replaced; ///< keeps the keys of `swapped` alive
+};
+} // namespace
+
+llvm::Error swapToQatModules(GraphModule &model, const BackendConfig &backend, const QConfigMapping &mapping, const PrepareCustomConfig &custom) {
+  return QatSwap(model, backend, mapping, custom).run(model.getGraph(), "");
 }
 
 void addQatObjectTypes(QConfigMapping &mapping, const BackendConfig &backend) {

@@ -3,6 +3,7 @@
 #define PASSES_QAT_QATMODULES_H
 
 #include "backends/config/BackendConfig.h"
+#include "backends/config/CustomConfig.h"
 #include "backends/config/QConfigMapping.h"
 #include "ir/Module.h"
 
@@ -26,8 +27,9 @@ llvm::Expected<ModuleRef> makeFloatFromQat(const Module &module, const Location 
 
 /// prepare_qat_fx's swap (workflow 4.1 step 6): every called module that has a qconfig and whose class the backend gives a QAT class is
 /// replaced in place; a module under several paths stays one.  Qconfigs are those of propagate_qconfig_: global, then the class, then
-/// names along the path; regexes do not count.
-llvm::Error swapToQatModules(GraphModule &model, const BackendConfig &backend, const QConfigMapping &mapping);
+/// names along the path; regexes do not count.  So are the modules inside standalone modules, by this model's mapping and before those fuse
+/// (PyTorch's order): a convolution and a relu in one stay two modules.
+llvm::Error swapToQatModules(GraphModule &model, const BackendConfig &backend, const QConfigMapping &mapping, const PrepareCustomConfig &custom);
 
 /// Step 2.4.3: each object_type entry whose class has a QAT class is repeated for that.
 void addQatObjectTypes(QConfigMapping &mapping, const BackendConfig &backend);

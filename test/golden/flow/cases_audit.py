@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from blocks import Functional, Inner, Pair
+from blocks import Block, Functional, Inner, Pair
 from cases_static import IMAGE, conv
 from declare import case
 
@@ -372,3 +372,19 @@ def qint32_activation(self):
     """4.4: qint32 activations match no entry."""
     self.fc = nn.Linear(4, 4)
     return lambda self, x: self.fc(x) + 1
+
+
+@case(x=IMAGE, mapping={"extends": "x86", "module_name": {"standalone": None}}, custom={"prepare": {"standalone_module_name": [{"name": "standalone", "prepare_custom_config": {
+    "input_quantized_idxs": [0], "output_quantized_idxs": [0]}}]}})
+def standalone_off(self):
+    """4.9: a standalone module without qconfig is fused and prepared as well; its interface stays."""
+    self.conv, self.standalone, self.last = conv(3, 4), Block(), conv(4, 2)
+    return lambda self, x: self.last(self.standalone(self.conv(x)))
+
+
+@case(x=IMAGE, mode="qat", train=True, custom={"prepare": {"standalone_module_name": [{"name": "standalone", "prepare_custom_config": {
+    "input_quantized_idxs": [0], "output_quantized_idxs": [0]}}]}})
+def standalone_qat_block(self):
+    """4.1 steps 6, 9: the model's module swap reaches into a standalone module before that fuses: convolution and relu stay two."""
+    self.conv, self.standalone = conv(3, 4), Block()
+    return lambda self, x: self.standalone(self.conv(x))
