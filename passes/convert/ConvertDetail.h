@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace qfx {
@@ -28,7 +29,8 @@ struct ConvertState {
   PreparedState prepared;
   PassContext &context;
   llvm::DenseSet<const Node *> staticCustomCalls{}; ///< custom modules that yield codes
-  llvm::StringSet<> convertedPaths{};               ///< standalone and custom modules that are converted already
+  llvm::StringSet<> convertedPaths{};               ///< standalone modules that are converted already
+  llvm::StringMap<ModuleRef> customModules{};       ///< the observed modules, by path, of the custom modules that are converted already
   std::vector<PendingWeights> pendingWeights{};     ///< in the order of their calls
   llvm::DenseMap<const Module *, QParams> qparams{}; ///< measured ahead, see measureActivations
 };

@@ -122,7 +122,7 @@ static llvm::Error convertModuleCall(ConvertState &state, Node &node) {
     return replaceByDequantize(node);
   if (isObservedStandalone(*module))
     return convertStandalone(state, node);
-  if (state.context.customConfig.convert.isObservedClass(OperatorName::ofClass(*module)))
+  if (state.customModules.count(node.getTargetText()) || state.context.customConfig.convert.isObservedClass(OperatorName::ofClass(*module)))
     return convertCustomModule(state, node);
   return convertWeightedModule(state, node);
 }

@@ -97,10 +97,11 @@ static llvm::Expected<std::vector<Node *>> getCodeInputs(const Module &module, c
 
 llvm::Error convertCustomModule(ConvertState &state, Node &call) {
   const ConvertCustomConfig &custom = state.context.customConfig.convert;
-  ModuleRef module = state.model.getModule(call);
   const OptionalQConfig *qconfig = state.prepared.findQConfig(call);
   if (!qconfig || !*qconfig)
     return llvm::Error::success();
+  auto [known, isFirst] = state.customModules.try_emplace(call.getTargetText(), state.model.getModule(call));
+  const ModuleRef &module = known->second;
   llvm::Expected<QuantType> quantType = getQuantType(**qconfig);
   if (!quantType)
     return quantType.takeError();
@@ -117,7 +118,7 @@ llvm::Error convertCustomModule(ConvertState &state, Node &call) {
     return error(call.getLoc(), "no quantized class is given for '{0}' under {1} quantization (observed_to_quantized_custom_module_class)",
                  module->getClassName(), getQuantTypeName(type))
         .code("convert_custom");
-  if (!state.convertedPaths.insert(call.getTargetText()).second)
+  if (!isFirst)
     return llvm::Error::success();
   auto quantized = makeQuantizedCustomModule(*module, *quantizedClass, **qconfig);
   if (!quantized)

@@ -12,7 +12,7 @@ static bool isStatic(const QConfig &qconfig) { return qconfig.activation && !qco
 llvm::Error ObserverInserter::insertForCustomModule(Node &node, const QuantMatch &match) {
   static const TargetInfo &lstm = requireModuleClass("torch.nn.LSTM");
   static const TargetInfo &attention = requireModuleClass("torch.nn.MultiheadAttention");
-  ModuleRef module = model.getModule(node);
+  ModuleRef module = floatCustomModules.try_emplace(node.getTargetText(), model.getModule(node)).first->second; // a further call sees the observed one
   const QConfig &qconfig = *plan.findQConfig(node);
   if (isStatic(qconfig) && module->isA(lstm)) {
     insertLstmStubs(node);

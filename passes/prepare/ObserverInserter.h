@@ -69,6 +69,7 @@ private:
   const PrepareCustomConfig &custom;
   llvm::DenseMap<const Node *, Node *> wholes; ///< parts of a custom module's result -> its call
   llvm::StringSet<> swappedPaths;              ///< custom modules that are observed ones already
+  llvm::StringMap<ModuleRef> floatCustomModules; ///< by path, as they were at their first call
   unsigned nextObserver = 0;
   llvm::StringSet<> takenNames;               ///< the model's own members that look like observer names
   llvm::StringMap<ModuleRef> observersByPath; ///< what the observer calls of the graph call now
