@@ -305,6 +305,19 @@ static llvm::Error applySlice(BindContext &context, View &view, size_t &dim, con
   return llvm::Error::success();
 }
 
+/// x[:, [2, 1, 0]]: a list of ints is a tensor of them.
+static std::optional<View> viewIndexList(const RuntimeValue &list, const Argument &index) {
+  if (index.getKind() != Argument::Kind::List || index.getElements().empty())
+    return std::nullopt;
+  std::vector<int64_t> positions;
+  for (const RuntimeValue &element : list.elements) {
+    if (element.kind != RuntimeValue::Kind::Host || !element.host.isInt())
+      return std::nullopt;
+    positions.push_back(element.host.getInt());
+  }
+  return viewConstant(Tensor::of<int64_t>(DType::Int64, {static_cast<int64_t>(positions.size())}, positions));
+}
+
 llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
   RuntimeValue input = context.getValue("input");
   const Argument &index = context.getCall().get("index").arg;
@@ -351,6 +364,8 @@ llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
       continue;
     }
     RuntimeValue entry = context.getBuilder().evaluate(entries[i]);
+    if (std::optional<View> list = viewIndexList(entry, entries[i]))
+      entry = *list;
     if (entry.isTensor()) {
       tensors.resize(dim);
       tensors.push_back(entry.view);

@@ -296,7 +296,7 @@ llvm::Error TensorIndexer::apply(const ValueType &index) {
     return llvm::Error::success();
   }
   if (!host || host->getKind() != Argument::Kind::Slice)
-    return context.fail("index", "wants ints, slices, None, Ellipsis or tensors as indices");
+    return context.fail("index", "wants ints, slices, None, Ellipsis, tensors or lists of ints as indices");
   if (llvm::Error err = checkLeft(1))
     return err;
   auto bound = [&](size_t k) -> std::optional<Dim> {
@@ -325,10 +325,24 @@ static int64_t countUsedDims(const ValueType &index) {
   return host && (host->isNone() || isEllipsis(index)) ? 0 : 1;
 }
 
+/// x[:, [2, 1, 0]]: a list of ints is a tensor of them.
+static ValueType asIndexTensor(const ValueType &index) {
+  const auto *list = index.getSequence();
+  if (!list || list->kind != Argument::Kind::List || list->elements.empty() ||
+      !llvm::all_of(list->elements, [](const ValueType &element) { return element.getDim() && element.getDim()->isStatic(); }))
+    return index;
+  TensorType type;
+  type.dtype = DType::Int64;
+  type.shape = {Dim(static_cast<int64_t>(list->elements.size()))};
+  return ValueType(type);
+}
+
 static llvm::Expected<ValueType> indexTensor(const InferContext &context, const TensorType &input, const ValueType &index) {
   llvm::SmallVector<ValueType, 4> indices{index};
   if (const auto *sequence = index.getSequence(); sequence && sequence->kind == Argument::Kind::Tuple)
     indices.assign(sequence->elements.begin(), sequence->elements.end());
+  for (ValueType &one : indices)
+    one = asIndexTensor(one);
   TensorIndexer indexer(context, input);
   int64_t used = 0;
   for (const ValueType &one : indices)

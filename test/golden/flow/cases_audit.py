@@ -388,3 +388,10 @@ def standalone_qat_block(self):
     """4.1 steps 6, 9: the model's module swap reaches into a standalone module before that fuses: convolution and relu stay two."""
     self.conv, self.standalone = conv(3, 4), Block()
     return lambda self, x: self.standalone(self.conv(x))
+
+
+@case(x=IMAGE)
+def list_index(self):
+    """Channels in another order by a list of ints: a getitem, which no entry quantizes."""
+    self.a, self.b = conv(), conv(4)
+    return lambda self, x: self.b(self.a(x)[:, [3, -2, 1, 0]])
