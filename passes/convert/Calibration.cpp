@@ -22,18 +22,28 @@ static const Argument *findWeight(const BackendConfig &backend, const Node &call
   return call.getKwarg("weight");
 }
 
+/// Runs the observer that `producer` calls, and those that its value passes on the way, if parameters and buffers alone decide it.
+static llvm::Error runWeightObserver(ConvertState &state, Node &producer) {
+  ModuleRef observer = getObserver(state.model, producer);
+  Node *source = observer && !producer.getArgs().empty() ? producer.getArg(0).getNodeOrNull() : nullptr;
+  if (source && source->is(Opcode::GetAttr)) { // most weights: no program is needed
+    const Tensor *tensor = state.model.getRoot().findTensorAt(source->getTargetText());
+    return tensor && tensor->getDType() == DType::Float32 ? observe(*observer, ObservedTensor(*tensor)) : llvm::Error::success();
+  }
+  std::vector<Node *> producers = collectProducers(&producer);
+  if (llvm::none_of(producers, [&](const Node *node) { return getObserver(state.model, *node) != nullptr; }))
+    return llvm::Error::success(); // computed from inputs: calibration has fed it
+  return evaluateConstant(state.model, producer, state.context, /*observe=*/true).takeError();
+}
+
 llvm::Error runWeightObservers(ConvertState &state) {
   for (Node &call : state.model.getGraph().nodes()) {
     if (!call.is(Opcode::CallFunction))
       continue;
     const Argument *weight = findWeight(state.context.backend, call);
-    Node *producer = weight ? weight->getNodeOrNull() : nullptr;
-    std::vector<Node *> producers = producer ? collectProducers(producer) : std::vector<Node *>();
-    auto isObserved = [&](const Node *node) { return getObserver(state.model, *node) != nullptr; };
-    if (llvm::none_of(producers, isObserved)) // computed from inputs: calibration has fed it
-      continue;
-    if (llvm::Expected<Tensor> value = evaluateConstant(state.model, *producer, state.context, /*observe=*/true); !value)
-      return value.takeError();
+    if (Node *producer = weight ? weight->getNodeOrNull() : nullptr)
+      if (llvm::Error err = runWeightObserver(state, *producer))
+        return err;
   }
   return llvm::Error::success();
 }
