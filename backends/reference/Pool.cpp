@@ -159,18 +159,17 @@ void emitWideMax(BindContext &context, const Pooling &pooling) {
 
 template <class T> void emitAverage(BindContext &context, const Pooling &pooling) {
   const kernels::PoolKernels &kernels = kernels::selectPool();
-  const View &src = pooling.src, &dst = pooling.dst;
-  context.emit({&src}, {&dst},
-               [src, dst, &kernels, shape = pooling.shape, zeroPoint = pooling.params.zeroPoint,
-                format = pooling.format](RunContext &run) {
-                 run.parallelFor(shape.numOutputPixels(), getGrain<T>(shape), [&](int64_t begin, int64_t end, void *) {
-                   if constexpr (std::is_same_v<T, float>)
-                     kernels::avgPool(kernels, shape, src.getData<T>(), dst.getData<T>(), begin, end);
-                   else
-                     kernels::avgPool(kernels, shape, zeroPoint, format, src.getData<T>(), dst.getData<T>(), begin,
-                                      end);
-                 });
-               });
+  context.emit({&pooling.src}, {&pooling.dst}, [&kernels, pooling](RunContext &run) {
+    const kernels::PoolShape &shape = pooling.shape;
+    run.parallelFor(shape.numOutputPixels(), getGrain<T>(shape), [&](int64_t begin, int64_t end, void *) {
+      const T *src = pooling.src.getData<T>();
+      T *dst = pooling.dst.getData<T>();
+      if constexpr (std::is_same_v<T, float>)
+        kernels::avgPool(kernels, shape, src, dst, begin, end);
+      else
+        kernels::avgPool(kernels, shape, pooling.params.zeroPoint, pooling.format, src, dst, begin, end);
+    });
+  });
 }
 
 template <class T> void emitMean(BindContext &context, const Pooling &pooling) {

@@ -204,7 +204,7 @@ llvm::Error Program::Impl::checkInputs(llvm::ArrayRef<Tensor> inputs) const {
     if (!declared)
       continue;
     TensorType type = tensor.getType();
-    auto mismatch = [&](const std::string &what) -> llvm::Error {
+    auto mismatch = [&, node = node](const std::string &what) -> llvm::Error {
       return error(node->getLoc(), "input '{0}' has type {1}, but the model declares {2}: {3}", node->getTargetText(),
                    toString(type), toString(*declared), what)
           .code("run_input");
