@@ -1,5 +1,6 @@
 // QConfigMapping files: reading with places, writing (docs/QConfig.md).
 #include "backends/config/BackendReaderDetail.h"
+#include "backends/config/EqualizationConfig.h"
 #include "backends/config/QConfigReaderDetail.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
@@ -31,15 +32,19 @@ constexpr BaseRow kBases[] = {
 
 class MappingReader {
 public:
-  explicit MappingReader(const JsonCursor &root) : root(root) {}
+  MappingReader(const JsonCursor &root, QConfigKind kind) : root(root), kind(kind) {}
 
   QConfigMapping read() {
     if (!root.expect(JsonValue::Kind::Object))
       return mapping;
-    root.checkKeys({"$schema", "format_version", "extends", "", "global", "object_type", "module_name_regex", "module_name",
-                    "module_name_object_type_order"});
+    std::vector<llvm::StringRef> keys = {"$schema", "format_version", "", "global", "object_type", "module_name_regex", "module_name",
+                                         "module_name_object_type_order"};
+    if (kind == QConfigKind::Quantization)
+      keys.push_back("extends"); // there is no default mapping of equalization
+    root.checkKeys(keys);
     readVersion();
-    readBase();
+    if (kind == QConfigKind::Quantization)
+      readBase();
     readGlobal();
     auto setLoc = [&](llvm::StringRef section, llvm::StringRef rule, const JsonCursor &key) {
       mapping.setRuleLoc(section, rule, key.getReport().locate(key->offset));
@@ -99,7 +104,7 @@ private:
     if (!global)
       global = torchKey;
     if (global)
-      mapping.setGlobal(readQConfig(*global));
+      mapping.setGlobal(readQConfig(*global, kind));
   }
 
   /// A class, function or method.  `place` is where the name stands: the key's value for an object, the string for a pair.
@@ -122,7 +127,7 @@ private:
         JsonValue keyPlace;
         keyPlace.offset = member.keyOffset;
         JsonCursor place(keyPlace, entries->at(member).getPointer(), entries->getReport());
-        set(place, member.key, readQConfig(entries->at(member)));
+        set(place, member.key, readQConfig(entries->at(member), kind));
       }
       return;
     }
@@ -130,7 +135,7 @@ private:
       return entries->error("wrong-type", ("expected an object or an array of pairs, found " + describeJsonKind((*entries)->kind)).str());
     for (const JsonCursor &entry : entries->getElements())
       if (isTuple(entry, 2) && entry.at(0).expect(JsonValue::Kind::String))
-        set(entry.at(0), entry.at(0)->text, readQConfig(entry.at(1)));
+        set(entry.at(0), entry.at(0)->text, readQConfig(entry.at(1), kind));
   }
 
   static bool isTuple(const JsonCursor &entry, size_t size) {
@@ -151,7 +156,7 @@ private:
         continue;
       JsonCursor path = entry.at(0), index = entry.at(2);
       std::optional<OperatorName> type = readOperator(entry.at(1));
-      OptionalQConfig qconfig = readQConfig(entry.at(3));
+      OptionalQConfig qconfig = readQConfig(entry.at(3), kind);
       if (!path.expect(JsonValue::Kind::String) || !index.expect(JsonValue::Kind::Integer))
         continue;
       if (index->integer < 0 || index->integer > INT32_MAX)
@@ -165,20 +170,21 @@ private:
   }
 
   const JsonCursor &root;
+  QConfigKind kind;
   QConfigMapping mapping;
 };
 
 } // namespace
 
-QConfigMapping readQConfigMapping(const JsonCursor &cursor) { return MappingReader(cursor).read(); }
+QConfigMapping readQConfigMapping(const JsonCursor &cursor, QConfigKind kind) { return MappingReader(cursor, kind).read(); }
 
-llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text, std::vector<Diagnostic> *warnings) {
+static llvm::Expected<QConfigMapping> parseMapping(std::shared_ptr<const SourceText> text, QConfigKind kind, std::vector<Diagnostic> *warnings) {
   JsonReport report(text);
   JsonValue tree;
   QConfigMapping mapping;
   if (parseJson(*text, tree, report)) {
     JsonCursor root(tree, "", report);
-    mapping = MappingReader(root).read();
+    mapping = MappingReader(root, kind).read();
   }
   bool hasErrors = report.hasErrors();
   std::vector<Diagnostic> errors;
@@ -192,11 +198,29 @@ llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceT
   return llvm::make_error<InputError>(std::move(errors));
 }
 
-llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path, std::vector<Diagnostic> *warnings) {
+llvm::Expected<QConfigMapping> parseQConfigMapping(std::shared_ptr<const SourceText> text, std::vector<Diagnostic> *warnings) {
+  return parseMapping(std::move(text), QConfigKind::Quantization, warnings);
+}
+
+llvm::Expected<QConfigMapping> parseEqualizationMapping(std::shared_ptr<const SourceText> text) {
+  return parseMapping(std::move(text), QConfigKind::Equalization, nullptr);
+}
+
+static llvm::Expected<std::shared_ptr<const SourceText>> readText(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return error(Location(), "cannot read '{0}': {1}", path, buffer.getError().message()).code("file_read");
-  return parseQConfigMapping(std::make_shared<SourceText>(SourceText{path.str(), (*buffer)->getBuffer().str()}), warnings);
+  return std::make_shared<SourceText>(SourceText{path.str(), (*buffer)->getBuffer().str()});
+}
+
+llvm::Expected<QConfigMapping> loadQConfigMapping(llvm::StringRef path, std::vector<Diagnostic> *warnings) {
+  auto text = readText(path);
+  return text ? parseQConfigMapping(std::move(*text), warnings) : text.takeError();
+}
+
+llvm::Expected<QConfigMapping> loadEqualizationMapping(llvm::StringRef path) {
+  auto text = readText(path);
+  return text ? parseEqualizationMapping(std::move(*text)) : text.takeError();
 }
 
 //===----------------------------------------------------------------------===//

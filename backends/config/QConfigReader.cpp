@@ -1,7 +1,9 @@
 // Reads qconfigs and observers of mapping files (docs/QConfig.md).
 #include "backends/config/QConfigReaderDetail.h"
 
+#include "backends/config/EqualizationConfig.h"
 #include "backends/config/ObserverSpecDetail.h"
+#include "backends/observe/EqualizationObserver.h"
 #include "ir/Ops.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -108,27 +110,63 @@ static std::optional<ObserverSpec> readObserver(const JsonCursor &cursor) {
   return spec;
 }
 
-OptionalQConfig readQConfig(const JsonCursor &cursor) {
+static OptionalQConfig readNamedQConfig(const JsonCursor &cursor, QConfigKind kind) {
+  std::vector<std::string> names;
+  OptionalQConfig named;
+  if (kind == QConfigKind::Equalization) {
+    names = {kDefaultEqualizationName.str()};
+    if (cursor->text == kDefaultEqualizationName)
+      named = getDefaultEqualizationQConfig();
+  } else {
+    names = getQConfigAliasNames();
+    named = findQConfigAlias(cursor->text);
+  }
+  if (!named)
+    cursor.error("qconfig-unknown", "no qconfig is named '" + cursor->text + "'" + didYouMean(cursor->text, names));
+  return named;
+}
+
+/// Observers of equalization configs stand there and nowhere else.
+static bool checkKind(const JsonCursor &cursor, const ObserverSpec &spec, QConfigKind kind, bool isWeight) {
+  if (kind == QConfigKind::Quantization) {
+    if (!isEqualizationSpec(spec))
+      return true;
+    cursor.error("equalization-observer", ("'" + spec.observerClass->getBaseName() + "' belongs to an equalization config (prepare=equalization=FILE)").str());
+    return false;
+  }
+  const TargetInfo &wanted = requireModuleClass(isWeight ? kWeightEqualizationClass : kInputEqualizationClass);
+  if (spec.observerClass == &wanted)
+    return true;
+  cursor.error("equalization-observer", ("an equalization config has '" + wanted.getBaseName() + "' here, found '" + spec.observerClass->getBaseName() + "'").str());
+  return false;
+}
+
+OptionalQConfig readQConfig(const JsonCursor &cursor, QConfigKind kind) {
   if (cursor->is(JsonValue::Kind::Null))
     return std::nullopt;
-  if (cursor->is(JsonValue::Kind::String)) {
-    std::optional<QConfig> alias = findQConfigAlias(cursor->text);
-    if (!alias)
-      cursor.error("qconfig-unknown", "no qconfig is named '" + cursor->text + "'" + didYouMean(cursor->text, getQConfigAliasNames()));
-    return alias;
-  }
+  if (cursor->is(JsonValue::Kind::String))
+    return readNamedQConfig(cursor, kind);
+  const bool isEqualization = kind == QConfigKind::Equalization;
+  const char *activationKey = isEqualization ? "input_activation" : "activation";
   if (!cursor->is(JsonValue::Kind::Object)) {
-    cursor.error("wrong-type", ("expected null, a qconfig's name or an object with activation and weight, found " + describeJsonKind(cursor->kind)).str());
+    cursor.error("wrong-type", (llvm::Twine("expected null, a qconfig's name or an object with ") + activationKey + " and weight, found " +
+                                describeJsonKind(cursor->kind))
+                                   .str());
     return std::nullopt;
   }
-  cursor.checkKeys({"activation", "weight"});
+  cursor.checkKeys({activationKey, "weight"});
   QConfig qconfig;
-  for (auto [key, side] : {std::pair("activation", &QConfig::activation), std::pair("weight", &QConfig::weight)}) {
+  for (auto [key, side] : {std::pair(activationKey, &QConfig::activation), std::pair("weight", &QConfig::weight)}) {
     const JsonMember *member = cursor.findMember(key);
-    if (!member)
+    if (!member) {
       cursor.error("missing-key", std::string("a qconfig needs the key '") + key + "'");
-    else if (!member->value.is(JsonValue::Kind::Null))
-      qconfig.*side = readObserver(cursor.at(*member));
+      continue;
+    }
+    if (member->value.is(JsonValue::Kind::Null) && !isEqualization)
+      continue;
+    std::optional<ObserverSpec> spec = readObserver(cursor.at(*member));
+    if (spec && checkKind(cursor.at(*member), *spec, kind, side == &QConfig::weight))
+      qconfig.*side = std::move(spec);
   }
   return qconfig;
 }

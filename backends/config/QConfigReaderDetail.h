@@ -7,11 +7,15 @@
 
 namespace qfx {
 
-/// null, a qconfig's name, or an object with `activation` and `weight`.  Complaints go to the cursor's report; then nothing is set.
-OptionalQConfig readQConfig(const JsonCursor &cursor);
+/// What a mapping's qconfigs say: how to quantize, or how to equalize before (EqualizationConfig.h).
+enum class QConfigKind : uint8_t { Quantization, Equalization };
+
+/// null, a qconfig's name, or an object with `activation` (of an equalization config `input_activation`) and `weight`.  Complaints go to the
+/// cursor's report; then nothing is set.
+OptionalQConfig readQConfig(const JsonCursor &cursor, QConfigKind kind = QConfigKind::Quantization);
 
 /// A whole mapping (docs/QConfig.md); what could not be read is left out and complained about.
-QConfigMapping readQConfigMapping(const JsonCursor &cursor);
+QConfigMapping readQConfigMapping(const JsonCursor &cursor, QConfigKind kind = QConfigKind::Quantization);
 
 } // namespace qfx
 

@@ -1,6 +1,7 @@
 // The observer table and the questions asked of any observer module.
 #include "backends/observe/Observer.h"
 
+#include "backends/observe/EqualizationObserver.h"
 #include "backends/observe/LooksAtValues.h"
 #include "backends/observe/ObserverRowsDetail.h"
 #include "backends/observe/ObserverSettings.h"

@@ -41,6 +41,10 @@ ModuleRef getObserver(const GraphModule &model, const Node &node);
 /// Quantization parameters of an observer call; derived observers (scalar add and mul, workflow 4.7) follow their source.
 llvm::Expected<QParams> getQParams(const ConvertState &state, const Node &observerCall);
 
+/// Step 3: input-weight equalization, where prepare put its observers: weights and inputs are scaled, the observers of inputs follow, the
+/// equalization observers go.  Errors: observers without data (`convert_uncalibrated`, unless context.allowUncalibrated), columns that differ
+/// in number (`equalization_columns`), an input observer whose range cannot be scaled (`equalization_observer`).
+llvm::Error equalize(ConvertState &state);
 /// Step 4: feeds functional weights to their observers once.
 llvm::Error runWeightObservers(ConvertState &state);
 /// Refuses static observers that saw no data; names all of them.

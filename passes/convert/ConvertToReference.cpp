@@ -156,6 +156,8 @@ llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options
   if (override)
     if (llvm::Error err = overrideQConfigs(state, std::move(*override)))
       return err;
+  if (llvm::Error err = equalize(state))
+    return err;
   if (llvm::Error err = runWeightObservers(state))
     return err;
   if (llvm::Error err = checkCalibration(state))

@@ -47,8 +47,9 @@ static bool hasFloatWeight(const Node &node) {
 
 static constexpr llvm::StringLiteral kObserverPrefix = "activation_post_process_";
 
-ObserverInserter::ObserverInserter(GraphModule &model, const DTypePlan &plan, const PrepareCustomConfig &custom)
-    : model(model), plan(plan), custom(custom) {
+ObserverInserter::ObserverInserter(GraphModule &model, const DTypePlan &plan, const PrepareCustomConfig &custom,
+                                   const EqualizationChoices &equalization)
+    : model(model), plan(plan), custom(custom), equalization(equalization) {
   const Module &root = model.getRoot();
   auto note = [&](llvm::StringRef name) {
     if (startsWith(name, kObserverPrefix))
@@ -126,9 +127,13 @@ llvm::Error ObserverInserter::insertForNode(Node &node) {
     observedNodes.insert(member->getName());
   if (match->kind == MatchKind::Standalone) // its output is its own affair
     return insertStandaloneInputs(node, *match, *plan.findQConfig(node));
-  if (&node == match->match.root)
+  if (&node == match->match.root) {
+    const bool isBranch = isInBranch(node);
     if (llvm::Error err = insertInputObservers(node))
       return err;
+    if (llvm::Error err = insertEqualization(node, isBranch))
+      return err;
+  }
   if (match->kind == MatchKind::CustomModule)
     return insertForCustomModule(node, *match);
   if (&node == match->match.anchor)

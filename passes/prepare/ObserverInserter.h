@@ -9,9 +9,17 @@
 
 namespace qfx {
 
+/// The constructors of a node's equalization observers, and where the channels of its input stand.
+struct EqualizationChoice {
+  QConfig qconfig;
+  int64_t axis = 1;
+};
+using EqualizationChoices = llvm::DenseMap<const Node *, EqualizationChoice>;
+
 class ObserverInserter {
 public:
-  ObserverInserter(GraphModule &model, const DTypePlan &plan, const PrepareCustomConfig &custom);
+  /// Borrows all of its arguments.
+  ObserverInserter(GraphModule &model, const DTypePlan &plan, const PrepareCustomConfig &custom, const EqualizationChoices &equalization);
 
   /// Walks the nodes that are there now, in order.  Errors: a dynamic qconfig on a value that is not a float tensor
   /// (`dynamic_argument`), a graph output with a leaf that is neither node nor None (`output_leaf`), an observer that
@@ -30,6 +38,14 @@ private:
   llvm::Error insertStandaloneInputs(Node &node, const QuantMatch &match, const QConfig &qconfig);
   /// The observer call on `value` that `spec` may share (same class, wanted dtype), or a new one.
   llvm::Expected<Argument> reuseOrInsert(Node &value, const ObserverSpec &spec);
+
+  // Input-weight equalization, in EqualizationObservers.cpp.
+  /// Does another quantized node read the node's first argument?  Asked before the node's own inputs are observed.
+  bool isInBranch(const Node &node) const;
+  /// Calls of `<argument>_equalization_process_N` between the node and its observed input and weight; a remark where it cannot be.
+  llvm::Error insertEqualization(Node &node, bool isBranch);
+  llvm::Expected<Node *> insertEqualizationObserver(Node &argument, const ObserverSpec &spec);
+  void declineEqualization(const Node &node, std::string reason) const;
 
   // 4.8, in CustomModules.cpp.
   /// An LSTM's results get DeQuantStubs instead of observers, the tuples around them are rebuilt; of attention only the first result does.
@@ -67,6 +83,7 @@ private:
   GraphModule &model;
   const DTypePlan &plan;
   const PrepareCustomConfig &custom;
+  const EqualizationChoices &equalization;
   llvm::DenseMap<const Node *, Node *> wholes; ///< parts of a custom module's result -> its call
   llvm::StringSet<> swappedPaths;              ///< custom modules that are observed ones already
   llvm::StringMap<ModuleRef> floatCustomModules; ///< by path, as they were at their first call

@@ -2,11 +2,14 @@
 #include "passes/prepare/Prepare.h"
 
 #include "backends/config/DerivedMapping.h"
+#include "backends/config/EqualizationConfig.h"
+#include "ir/Infer.h"
 #include "passes/Pass.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 #include "passes/config/UnmatchedRules.h"
 #include "passes/eager/ObserverHooks.h"
+#include "passes/equalize/EqualizableCalls.h"
 #include "passes/fuse/FusionRecord.h"
 #include "passes/prepare/ObserverInserter.h"
 #include "passes/prepare/PrepareOptions.h"
@@ -15,6 +18,11 @@
 #include "passes/qat/QatModules.h"
 
 namespace qfx {
+
+static bool isEmpty(const QConfigMapping &mapping) {
+  return !mapping.getGlobal() && mapping.getObjectTypes().empty() && mapping.getModuleNameRegexes().empty() &&
+         mapping.getModuleNames().empty() && mapping.getModuleNameObjectTypeOrders().empty();
+}
 
 static size_t countOutputs(GraphModule &model) {
   const Node *output = model.getGraph().getOutput();
@@ -54,6 +62,45 @@ static void reportCoverage(const PassContext &context, const GraphModule &model,
   }
 }
 
+/// _equalization_config of prepare_fx: prepare_qat_fx takes none.
+static llvm::Error checkEqualization(GraphModule &model, const PrepareOptions &options, const PassContext &context) {
+  if (isEmpty(options.equalization))
+    return llvm::Error::success();
+  if (options.isQat)
+    return error(model.getRoot().getLoc(), "an equalization config is for post-training quantization, the model is prepared for training")
+        .code("equalization_qat");
+  if (llvm::Error err = checkEqualizationMapping(options.equalization))
+    return err;
+  return checkMappingRules(options.equalization, model, context);
+}
+
+/// Axis of the channels in the first argument of an equalizable call, 1 where it is not known.
+static int64_t findChannelAxis(const Node &node, const GraphModule &model, const TypeMap &types) {
+  const EqualizableCall *call = findEqualizableCall(node, model);
+  const Node *input = call && !node.getArgs().empty() ? node.getArg(0).getNodeOrNull() : nullptr;
+  const TensorType *type = input ? types.lookup(input).getTensor() : nullptr;
+  return type ? call->getChannelAxis(type->getRank()).value_or(1) : 1;
+}
+
+/// The node -> equalization qconfig map of workflow 4.1, step 7; nodes without one have no entry.
+static llvm::Expected<EqualizationChoices> resolveEqualization(const GraphModule &model, QConfigMapping mapping) {
+  EqualizationChoices choices;
+  if (isEmpty(mapping))
+    return choices;
+  if (llvm::Error err = updateMappingForFusion(mapping, model))
+    return err;
+  auto resolver = QConfigResolver::create(mapping);
+  if (!resolver)
+    return resolver.takeError();
+  auto types = inferTypes(model);
+  if (!types)
+    return types.takeError();
+  for (const Node &node : model.getGraph().nodes())
+    if (std::optional<ResolvedQConfig> resolved = resolver->resolve(node, model); resolved && resolved->qconfig)
+      choices.try_emplace(&node, EqualizationChoice{std::move(*resolved->qconfig), findChannelAxis(node, model, *types)});
+  return choices;
+}
+
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context) {
   if (model.findMeta("prepared") || ObserverHooks::isHooked(model))
     return error(model.getRoot().getLoc(), "the model is prepared already").code("prepare_twice");
@@ -66,6 +113,7 @@ llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, 
   if (!options.isDefaultMapping)
     problems.add(checkMappingRules(options.mapping, model, context));
   problems.add(checkCustomConfig(model, custom, context));
+  problems.add(checkEqualization(model, options, context));
   if (llvm::Error err = problems.take())
     return err;
 
@@ -92,12 +140,17 @@ llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, 
     return err;
   if (llvm::Error err = prepareStandaloneModules(model, plan, options, context))
     return err;
-  ObserverInserter inserter(model, plan, custom);
+  auto equalization = resolveEqualization(model, options.equalization);
+  if (!equalization)
+    return equalization.takeError();
+  ObserverInserter inserter(model, plan, custom, *equalization);
   if (llvm::Error err = inserter.run())
     return err;
 
   for (const auto &[node, resolved] : plan.getQConfigs())
     state.nodeQConfigs[node->getName()] = resolved.qconfig;
+  for (const auto &[node, choice] : *equalization)
+    state.equalizationQConfigs[node->getName()] = choice.qconfig;
   state.observedNodes = inserter.takeObservedNodes();
   reportCoverage(context, model, plan, state);
   bool changed = !state.observedNodes.empty();
@@ -155,6 +208,12 @@ llvm::Expected<PrepareOptions> getPrepareOptions(const PassOptions &options, con
   result.inputQuantizedIndexes = options.getInts("input-quantized-indexes");
   result.outputQuantizedIndexes = options.getInts("output-quantized-indexes");
   result.strictModuleWeights = options.getBool("strict-module-weights");
+  if (std::string path = options.getString("equalization"); !path.empty()) {
+    auto equalization = loadEqualizationMapping(path);
+    if (!equalization)
+      return equalization.takeError();
+    result.equalization = std::move(*equalization);
+  }
   std::optional<QConfigMapping> ofKind = context.qconfigMapping ? std::nullopt : getMappingOfKind(options.getString("kind"));
   if (!ofKind)
     return withMapping(std::move(result), context);
@@ -163,7 +222,7 @@ llvm::Expected<PrepareOptions> getPrepareOptions(const PassOptions &options, con
 }
 
 namespace {
-/// `prepare{mode=ptq input-quantized-indexes=[0]}`.
+/// `prepare{mode=ptq input-quantized-indexes=[0] equalization=FILE.json}`.
 class PreparePass final : public Pass {
 public:
   explicit PreparePass(const PassOptions &options) : options(options) {}

@@ -20,6 +20,8 @@ struct PrepareOptions {
   QConfigMapping mapping;
   bool isDefaultMapping = false; ///< made for the backend, not for this model: its rules need not meet anything
   bool isQat = false;
+  /// Where input-weight equalization applies (EqualizationConfig.h); an empty mapping: nowhere.
+  QConfigMapping equalization;
   /// Standalone and custom modules, quantized inputs and outputs, untraced modules, preserved attributes.
   /// Unset: that of the context.
   std::optional<PrepareCustomConfig> custom;
@@ -32,7 +34,8 @@ struct PrepareOptions {
 /// workflow 4 on a fused graph: resolves qconfigs, matches the backend's patterns, decides dtypes and inserts observer
 /// calls; the state for convert goes to the model's meta (PreparedState).  The model is changed in place. \returns
 /// whether anything was observed.  Errors: unmatched rules and bad indexes (UnmatchedRules.h), disagreeing members of a
-/// fused module (`fused_qconfigs`), a model that is prepared already (`prepare_twice`), those of DTypePlan.h and
+/// fused module (`fused_qconfigs`), a model that is prepared already (`prepare_twice`), an equalization config with other
+/// observers (`equalization_qconfig`) or for quantization-aware training (`equalization_qat`), those of DTypePlan.h and
 /// ObserverInserter.h and Standalone.h; under PassContext::strict every node that falls back to float.
 llvm::Expected<bool> prepare(GraphModule &model, const PrepareOptions &options, PassContext &context);
 

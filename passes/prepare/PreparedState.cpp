@@ -39,20 +39,27 @@ void PreparedState::store(GraphModule &model) const {
     if (it == distinct.end())
       distinct.push_back(std::move(value));
   }
+  Argument::DictEntries equalized;
+  for (const std::string &name : names)
+    if (auto it = equalizationQConfigs.find(name); it != equalizationQConfigs.end())
+      equalized.emplace_back(name, it->second.toArgument());
   std::vector<std::string> observedNames;
   for (const auto &entry : observedNodes)
     observedNames.push_back(entry.getKey().str());
   std::sort(observedNames.begin(), observedNames.end());
-  model.setMeta(kKey, Argument::dict({
-                          {"qconfigs", Argument::list(std::move(distinct))},
-                          {"node_name_to_qconfig", Argument::dict(std::move(nodes))},
-                          {"qconfig_mapping", mapping.toArgument()},
-                          {"is_qat", Argument(isQat)},
-                          {"observed_node_names", Argument::list(Argument::Elements(observedNames.begin(), observedNames.end()))},
-                          {"input_quantized_idxs", toIntList(inputQuantizedIndexes)},
-                          {"output_quantized_idxs", toIntList(outputQuantizedIndexes)},
-                          {"backend", Argument(backendName)},
-                      }));
+  Argument::DictEntries entries = {
+      {"qconfigs", Argument::list(std::move(distinct))},
+      {"node_name_to_qconfig", Argument::dict(std::move(nodes))},
+      {"qconfig_mapping", mapping.toArgument()},
+      {"is_qat", Argument(isQat)},
+      {"observed_node_names", Argument::list(Argument::Elements(observedNames.begin(), observedNames.end()))},
+      {"input_quantized_idxs", toIntList(inputQuantizedIndexes)},
+      {"output_quantized_idxs", toIntList(outputQuantizedIndexes)},
+      {"backend", Argument(backendName)},
+  };
+  if (!equalized.empty())
+    entries.emplace_back("equalization_node_name_to_qconfig", Argument::dict(std::move(equalized)));
+  model.setMeta(kKey, Argument::dict(std::move(entries)));
 }
 
 namespace {
@@ -112,6 +119,13 @@ llvm::Expected<PreparedState> PreparedState::load(const GraphModule &model) {
       if (!index.isInt() || index.getInt() < 0 || index.getInt() >= static_cast<int64_t>(distinct.size()))
         return error(loc, "meta 'prepared': node '{0}' refers to no stored qconfig", name).code("prepared_state");
       state.nodeQConfigs[name] = distinct[index.getInt()];
+    }
+  if (const Argument *equalized = dict->isDict() ? dict->find("equalization_node_name_to_qconfig") : nullptr; equalized && equalized->isDict())
+    for (const auto &[name, value] : equalized->getEntries()) {
+      auto qconfig = QConfig::fromArgument(value);
+      if (!qconfig)
+        return qconfig.takeError();
+      state.equalizationQConfigs[name] = std::move(*qconfig);
     }
   if (const Argument *mapping = reader.get("qconfig_mapping", Argument::Kind::Dict)) {
     auto parsed = QConfigMapping::fromArgument(*mapping);

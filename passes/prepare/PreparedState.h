@@ -20,6 +20,8 @@ class Node;
 struct PreparedState {
   /// Node name -> its qconfig; a node without an entry was made by prepare (observers).
   llvm::StringMap<OptionalQConfig> nodeQConfigs;
+  /// Nodes with an equalization qconfig (EqualizationConfig.h); empty unless prepare was given an equalization config.
+  llvm::StringMap<QConfig> equalizationQConfigs;
   QConfigMapping mapping; ///< after the adjustments for fusion and QAT
   bool isQat = false;
   llvm::StringSet<> observedNodes;

@@ -49,6 +49,7 @@ class Case:
                 file.write(body)
         run_line = [line for line in parts[0].splitlines() if "convert-to-reference,lower'" in line][0]
         self.flags = [flag.replace("%t", work) for flag in run_line.split("lower' ")[1].split(" --allow-uncalibrated")[0].split()]
+        self.prepare = re.search(r"-p 'fuse,(prepare(?:\{[^}]*\})?)", run_line).group(1).replace("%t", work)
         self.write("calib.safetensors", {k: v for k, v in self.golden.items() if k[0].isdigit()})
         self.write("in.safetensors", {k[3:]: v for k, v in self.golden.items() if k.startswith("in.")})
 
@@ -60,7 +61,7 @@ class Case:
 
     def compute(self, pipeline, output):
         """What the model converted by `pipeline` returns."""
-        subprocess.run([self.opt, self.path("m.qfx"), "-p", "fuse,prepare,calibrate," + pipeline, *self.flags, "-q",
+        subprocess.run([self.opt, self.path("m.qfx"), "-p", "fuse,%s,calibrate,%s" % (self.prepare, pipeline), *self.flags, "-q",
                         "--calibrate=" + self.path("calib.safetensors"), "-o", self.path(output + ".qfx")],
                        check=True, capture_output=True, text=True)
         subprocess.run([self.run_tool, self.path(output + ".qfx"), "--inputs=" + self.path("in.safetensors"),
@@ -78,7 +79,22 @@ class Case:
             return [error.stderr.strip().replace("\n", "; ")[:300]]
         problems = self.explain() if self.name in SATURATED + tuple(TIES) else []
         problems += self.compare("out.", lowered, None if self.name in DIFFERENT or self.name in SATURATED + tuple(TIES) else 0)
-        return problems + (self.compare("ref.", reference, 2) if reference else [])
+        return problems + (self.compare("ref.", reference, 2) if reference else []) + self.compare_state()
+
+    def compare_state(self):
+        """Scales to six digits and zero points of the reference model, where they are recorded."""
+        wanted = {k[len("state."):]: v for k, v in self.golden.items() if k.startswith("state.")}
+        if not wanted or self.name in DIFFERENT:
+            return []
+        own, problems = read_safetensors(self.path("reference.safetensors"))[0], []
+        for key, tensor in wanted.items():
+            if key not in own:
+                problems.append("no %s" % key)
+                continue
+            pairs = list(zip(own[key].values(), tensor.values()))
+            if len(pairs) != len(tensor.values()) or any(abs(a - b) > SCALE_TOLERANCE * abs(b) for a, b in pairs):
+                problems.append("%s: %s, PyTorch %s" % (key, own[key].values()[:4], tensor.values()[:4]))
+        return problems
 
     def explain(self):
         """Why PyTorch's codes of the only result are what they are; a code without its cause is a problem."""

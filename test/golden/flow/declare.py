@@ -10,14 +10,15 @@ class Case:
     in qfx's JSON form (None: the backend's default). `custom` is a custom config in qfx's JSON form. `mode` is ptq or
     qat. `amend` maps a phase to [(regex, replacement, reason)]: where a QFX rule of the specification asks for another
     text than PyTorch's. `fails` maps a phase in which PyTorch raises to the reason; the test leaves it out. `oracle` is the backend whose
-    BackendConfig PyTorch gets, where it raises with the case's own. `options` are further flags of qfx-opt."""
+    BackendConfig PyTorch gets, where it raises with the case's own. `options` are further flags of qfx-opt.
+    `equalization` is an equalization config in qfx's JSON form."""
 
     def __init__(self, name, make, inputs, doc, backend="x86", engine=None, mapping=None, custom=None, mode="ptq",
-                 amend=None, options="", train=False, fails=None, oracle=None):
+                 amend=None, options="", train=False, fails=None, oracle=None, equalization=None):
         self.name, self.make, self.inputs, self.doc = name, make, inputs, doc
         self.backend, self.engine = backend, engine or (backend if backend != "native" else "x86")
         self.mapping, self.custom, self.mode = mapping, custom, mode
-        self.oracle = oracle or backend
+        self.oracle, self.equalization = oracle or backend, equalization
         self.amend, self.options, self.train, self.fails = amend or {}, options, train, fails or {}
 
     def build(self, seed=0):
@@ -36,7 +37,7 @@ def tensor(value):
 
 def case(mapping=None, custom=None, **keywords):
     """Registers `def NAME(self): members...; return forward`. Keywords of `Case`, the rest are example inputs."""
-    own = {k: keywords.pop(k) for k in ("backend", "engine", "mode", "amend", "options", "train", "fails", "oracle")
+    own = {k: keywords.pop(k) for k in ("backend", "engine", "mode", "amend", "options", "train", "fails", "oracle", "equalization")
            if k in keywords}
     inputs = {name: tensor(value) for name, value in keywords.items()}
 

@@ -6,6 +6,7 @@ prepare_fx (or prepare_qat_fx), convert_to_reference_fx and convert_fx. The mode
 depend on the numbers, and both sides then use scale 1 and zero point 0. Functional weights are observed by convert.
 """
 import copy
+import functools
 import importlib
 import json
 import math
@@ -24,14 +25,15 @@ OUT = os.path.join(ROOT, "test", "passes", "flow")
 sys.path[:0] = [HERE, os.path.join(ROOT, "tools", "export")]
 warnings.filterwarnings("ignore")
 
-from configuration import mapping_of  # noqa: E402
+from configuration import mapping_of, object_of  # noqa: E402
 from declare import CASES  # noqa: E402
 from qfx_export.tracer import trace  # noqa: E402
 from qfx_export.writer import ModelWriter  # noqa: E402
 import torch_custom  # noqa: E402
+import torch_equalization  # noqa: E402
 
 FAMILIES = ("cases_static", "cases_mapping", "cases_lowering", "cases_dynamic", "cases_onednn", "cases_custom",
-            "cases_qat", "cases_audit")
+            "cases_qat", "cases_audit", "cases_equalize")
 PHASES = ("fused", "prepared", "reference", "converted")
 
 
@@ -89,7 +91,8 @@ class Phases:
         self.texts = {}
         if not is_qat and custom.fuses:
             self.add("fused", fuse_fx(copy.deepcopy(model), custom.fuse, backend_config=config))
-        make = prepare_qat_fx if is_qat else prepare_fx
+        make = prepare_qat_fx if is_qat else functools.partial(
+            prepare_fx, _equalization_config=torch_equalization.equalization_of(case.equalization, object_of))
         prepared = make(copy.deepcopy(model), mapping, inputs, custom.prepare, backend_config=config)
         self.add("prepared", prepared)
         for phase, convert in (("reference", convert_to_reference_fx), ("converted", convert_fx)):
@@ -134,12 +137,16 @@ def test_text(case):
     if case.custom is not None:
         files.append(("c.json", json.dumps(case.custom, indent=1)))
         flags += " --custom-config=%t/c.json"
+    prepare = "prepare" + mode
+    if case.equalization is not None:
+        files.append(("e.json", json.dumps(case.equalization, indent=1)))
+        prepare = "prepare{equalization=%t/e.json}"
     if case.options:
         flags += " " + case.options
     pipelines = {
-        "fused": "fuse", "prepared": "fuse%s,prepare%s" % (mode, mode),
-        "reference": "fuse%s,prepare%s,convert-to-reference" % (mode, mode),
-        "converted": "fuse%s,prepare%s,convert-to-reference,lower" % (mode, mode)}
+        "fused": "fuse", "prepared": "fuse%s,%s" % (mode, prepare),
+        "reference": "fuse%s,%s,convert-to-reference" % (mode, prepare),
+        "converted": "fuse%s,%s,convert-to-reference,lower" % (mode, prepare)}
     runs = ["RUN: rm -rf %t && split-file %s %t"]
     for key, text in phases.items():
         phase, _, inner = key.partition(":")

@@ -3,7 +3,8 @@
 usage: make_numbers.py [CASE...]
 Weights are those of test/passes/flow/<case>.test (random(seed=...) of docs/IR.md, computed here). Two seeded batches calibrate
 (`0.<input>`, `1.<input>`), a third one runs (`in.<input>`); `out.<name>` is what convert_fx's model returns for it, `ref.<name>`
-what convert_to_reference_fx's does. Names of results are qfx-run's: `out`, or indexes and keys of what is returned, joined by
+what convert_to_reference_fx's does, and for equalization cases
+`state.<key>` its scales and zero points. Names of results are qfx-run's: `out`, or indexes and keys of what is returned, joined by
 points. A quantized result is stored as codes with `<name>:scale` and `<name>:zero_point`. `step.<name>` is the scale of the codes that
 a float result was dequantized from, 0 where it comes out of float arithmetic. Cases that cannot run are listed with the reason.
 """
@@ -23,7 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import make  # noqa: E402
 import torch_custom  # noqa: E402
-from configuration import mapping_of  # noqa: E402
+import torch_equalization  # noqa: E402
+from configuration import mapping_of, object_of  # noqa: E402
 from declare import CASES  # noqa: E402
 
 OUT = os.path.join(HERE, "numbers")
@@ -61,8 +63,20 @@ def load_weights(model, text):
 
 
 def batch(case, rng):
-    return [torch.from_numpy(rng.standard_normal(tuple(t.shape)).astype(np.float32)) if t.is_floating_point() else t
-            for t in case.inputs.values()]
+    values = [torch.from_numpy(rng.standard_normal(tuple(t.shape)).astype(np.float32)) if t.is_floating_point() else t
+              for t in case.inputs.values()]
+    return values if case.equalization is None else [spread(value) for value in values]
+
+
+def spread(value):
+    """Channels (axis 1) of 1/4 to 8 times the range: something to equalize."""
+    return value * torch.logspace(-2, 3, value.shape[1], base=2).reshape([1, -1] + [1] * (value.dim() - 2))
+
+
+def parameters_of(reference):
+    """Scales, zero points and equalization scales of a reference model, under `state.`."""
+    return {"state." + key: value.numpy() for key, value in reference.state_dict().items()
+            if isinstance(value, torch.Tensor) and re.search(r"scale|zero_point", key)}
 
 
 def flatten(value, prefix=""):
@@ -118,7 +132,7 @@ def numbers(case):
     batches = [batch(case, rng) for _ in range(3)]
     with torch.no_grad():
         prepared = prepare_fx(model, mapping_of(case.mapping, case.backend, False), tuple(batches[0]), custom.prepare,
-                              backend_config=config)
+                              torch_equalization.equalization_of(case.equalization, object_of), backend_config=config)
         for inputs in batches[:2]:
             prepared(*inputs)
         reference = convert_to_reference_fx(copy.deepcopy(prepared), custom.convert, backend_config=config,
@@ -128,7 +142,7 @@ def numbers(case):
         expected = reference(*batches[2])
         watcher, steps, _ = steps_of(converted)
         result = watcher.run(*batches[2])
-    tensors = {}
+    tensors = {} if case.equalization is None else parameters_of(reference)
     for k, inputs in enumerate(batches):
         for name, value in zip(case.inputs, inputs):
             tensors["%s.%s" % ("in" if k == 2 else k, name)] = value.numpy()
@@ -183,6 +197,7 @@ def attention_numbers():
 
 def main():
     torch.set_num_threads(1)
+    torch_equalization.mend()
     for family in make.FAMILIES:
         __import__(family)
     os.makedirs(OUT, exist_ok=True)

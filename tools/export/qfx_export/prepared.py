@@ -87,7 +87,9 @@ def prepared_meta(model: torch.fx.GraphModule) -> Dict[str, Any]:
     qconfigs = _Distinct()
     nodes = {name: qconfigs.number(qconfig_text(value, "node '%s'" % name))
              for name, value in sorted(state.node_name_to_qconfig.items())}
-    return {"prepared": {
+    equalized = {name: {"activation": observer_text(value.input_activation, name), "weight": observer_text(value.weight, name)}
+                 for name, value in sorted((state.equalization_node_name_to_qconfig or {}).items()) if value is not None}
+    meta = {
         "qconfigs": qconfigs.values,
         "node_name_to_qconfig": nodes,
         "qconfig_mapping": _mapping_text(state.qconfig_mapping),
@@ -96,7 +98,10 @@ def prepared_meta(model: torch.fx.GraphModule) -> Dict[str, Any]:
         "input_quantized_idxs": list(custom.input_quantized_indexes),
         "output_quantized_idxs": list(custom.output_quantized_indexes),
         "backend": "native",
-    }}
+    }
+    if equalized:
+        meta["equalization_node_name_to_qconfig"] = equalized
+    return {"prepared": meta}
 
 
 def recorded_scopes(model: torch.fx.GraphModule) -> Mapping[str, Scope]:

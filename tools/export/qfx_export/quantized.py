@@ -68,6 +68,27 @@ _OBSERVERS: Dict[str, Row] = {
 }
 
 
+def _column_range(child: str) -> List[Argument]:
+    """quant_min and quant_max of an equalization observer, which hands them on to its observer of columns."""
+
+    def read(name: str) -> Callable[[torch.nn.Module], Any]:
+        return lambda m: _given_bound(getattr(m, child), name, None)
+
+    return computed("quant_min", None, read("quant_min")) + computed("quant_max", None, read("quant_max"))
+
+
+def _equalization_shape(module: torch.nn.Module) -> Tensors:
+    return [("buffer", "equalization_shape", torch.tensor(module.equalization_shape, dtype=torch.int64))]
+
+
+_EQUALIZATION: Dict[str, Row] = {
+    "_InputEqualizationObserver": Row(
+        optional(dtype=torch.quint8, qscheme=torch.per_tensor_affine) + _column_range("input_obs"), _equalization_shape),
+    "_WeightEqualizationObserver": Row(
+        optional(dtype=torch.qint8, qscheme=torch.per_tensor_affine) + _column_range("weight_col_obs")),
+}
+
+
 def _fake_quantize_range(minimum: Any, maximum: Any) -> List[Argument]:
     """The bounds as the wrapper was given them, and handed on to the observer inside."""
 
@@ -313,6 +334,7 @@ _PIECES: Dict[str, Row] = {
 QUANTIZATION_CLASSES: Dict[str, Row] = {
     **{"torch.ao.quantization.observer." + name: row for name, row in _OBSERVERS.items()},
     **{"torch.ao.quantization.fake_quantize." + name: row for name, row in _FAKE_QUANTIZERS.items()},
+    **{"torch.ao.quantization.fx._equalize." + name: row for name, row in _EQUALIZATION.items()},
     "torch.ao.quantization.stubs.QuantStub": Row([]),
     "torch.ao.quantization.stubs.DeQuantStub": Row([]),
     **_QAT, **_REFERENCE, **_QUANTIZED, **_PIECES,
