@@ -48,7 +48,7 @@ def equalize_linear_linear(self):
 @case(x=ROWS, mapping=PLAIN, equalization=EVERYWHERE)
 def equalize_linear_relu_linear(self):
     """Two layers with a relu between them, three with the one behind."""
-    self.fc1, self.relu, self.fc2, self.fc3 = nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.Linear(4, 3)
+    self.fc1, self.relu, self.fc2, self.fc3 = nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.Linear(4, 2)
     return lambda self, x: self.fc3(self.fc2(self.relu(self.fc1(x))))
 
 
