@@ -14,6 +14,7 @@ try:
     from torch.ao import quantization as tq
     from torch.ao.quantization import quantize_fx as fx
     from torch.ao.quantization.fx.custom_config import ConvertCustomConfig, PrepareCustomConfig
+    from torch.ao.quantization.fx import _equalize
 except ImportError:
     tq = None
 from safetensors.torch import load_file  # noqa: E402
@@ -77,6 +78,20 @@ class QuantizedModelsTest(unittest.TestCase):
         self.assertIn('"is_qat": False', text)
         self.assertIn('"observed_node_names": ["conv", "fc", "linear", "mean"]', text)
         self.assertTrue(torch.equal(tensors["activation_post_process_0.histogram"], model.activation_post_process_0.histogram))
+
+    def test_equalized(self):
+        mapping = tq.QConfigMapping().set_global(tq.default_qconfig)
+        equalization = tq.QConfigMapping().set_global(_equalize.default_equalization_qconfig)
+        model = fx.prepare_fx(torch.nn.Sequential(torch.nn.Linear(3, 2)).eval(), mapping, (torch.randn(2, 3),), _equalization_config=equalization)
+        model(torch.randn(2, 3))
+        text, tensors = written(model, (torch.randn(2, 3),))
+        name = "activation_post_process_0_equalization_process_0"
+        self.assertIn("module %s : torch.ao.quantization.fx._equalize._InputEqualizationObserver(qscheme=torch.per_tensor_symmetric)" % name, text)
+        self.assertIn("module %s.input_obs : torch.ao.quantization.observer.PerChannelMinMaxObserver(ch_axis=1, "
+                      "qscheme=torch.per_channel_symmetric)" % name, text)
+        self.assertIn('"equalization_node_name_to_qconfig": {"_0": {"activation": {"class": "_InputEqualizationObserver", ', text)
+        self.assertEqual(tensors[name + ".equalization_shape"].tolist(), [1, 3])
+        self.assertTrue(torch.equal(tensors[name + ".input_obs.min_val"], getattr(model, name).input_obs.min_val))
 
     def test_trained(self):
         model = fx.prepare_qat_fx(Net().train(), tq.get_default_qat_qconfig_mapping("x86"), self.inputs).eval()
