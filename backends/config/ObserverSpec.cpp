@@ -1,4 +1,5 @@
 // What an observer constructor would build: its attributes without building, and the module itself.
+#include "backends/config/EqualizationConfig.h"
 #include "backends/config/ObserverSpecDetail.h"
 #include "backends/observe/Observer.h"
 #include "backends/observe/ObserverSettings.h"
@@ -70,11 +71,11 @@ DType ObserverSpec::getDType() const {
 QScheme ObserverSpec::getQScheme() const { return getSettings(*this).scheme; }
 bool ObserverSpec::isDynamic() const { return getSettings(*this).isDynamic; }
 
-/// Placeholder and fixed observers keep the bounds as given; uniform ones compute theirs; the rest have none.
+/// Placeholder and fixed observers keep the bounds as given; uniform ones compute theirs; the rest have none (equalization observers hand them on).
 static std::optional<int64_t> getBound(const ObserverSpec &spec, bool isMax) {
   ObserverSpec inner = getInnerSpec(spec);
   ObserverSettings settings = getSettings(inner);
-  if (!inner.observerClass->getSignature().findSlot("quant_min"))
+  if (!inner.observerClass->getSignature().findSlot("quant_min") || isEqualizationSpec(inner))
     return std::nullopt;
   if (isClass(inner, "PlaceholderObserver") || isClass(inner, "FixedQParamsObserver"))
     return isMax ? settings.givenMax : settings.givenMin;

@@ -20,17 +20,50 @@ static llvm::StringRef getChildName(const Module &observer) {
   return isInputEqualizationObserver(observer) ? "input_obs" : "weight_col_obs";
 }
 
-Module &getColumnObserver(const Module &observer) {
+static bool isRange(const Tensor *tensor) { return tensor && tensor->getDType() == DType::Float32 && tensor->getRank() == 1; }
+
+Module *findColumnObserver(const Module &observer) {
+  static const TargetInfo &perChannel = requireModuleClass("torch.ao.quantization.observer.PerChannelMinMaxObserver");
   ModuleRef child = observer.findChild(getChildName(observer));
-  assert(child && "an equalization observer has its column observer");
-  return *child; // the parent keeps it alive
+  if (!child || !child->isA(perChannel) || !isRange(child->findTensor("min_val")) || !isRange(child->findTensor("max_val")))
+    return nullptr;
+  return child.get(); // the parent keeps it alive
 }
 
-void setColumnAxis(Module &observer, int64_t axis) { getColumnObserver(observer).setAttribute("ch_axis", axis); }
+static llvm::Error reportState(const Module &observer) {
+  return error(observer.getLoc(), "'{0}' lacks a well-formed '{1}' (PerChannelMinMaxObserver with min_val and max_val)",
+               observer.getClass()->getBaseName(), getChildName(observer))
+      .code("observer_state");
+}
+
+void setColumnAxis(Module &observer, int64_t axis) {
+  if (Module *columns = findColumnObserver(observer))
+    columns->setAttribute("ch_axis", axis);
+}
 
 std::vector<int64_t> getEqualizationShape(const Module &observer) {
   const Tensor *shape = observer.findTensor(kShape);
-  return shape ? shape->getData<int64_t>().vec() : std::vector<int64_t>();
+  return shape && shape->getDType() == DType::Int64 ? shape->getData<int64_t>().vec() : std::vector<int64_t>();
+}
+
+static size_t getAxis(const Module &columns, size_t rank) {
+  int64_t axis = readObserverSettings(columns).axis;
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+llvm::Expected<ColumnsSeen> readColumns(const Module &observer) {
+  const Module *columns = findColumnObserver(observer);
+  if (!columns)
+    return reportState(observer);
+  ColumnsSeen seen;
+  seen.mins = columns->getTensor("min_val").getData<float>().vec();
+  seen.maxs = columns->getTensor("max_val").getData<float>().vec();
+  seen.rank = getEqualizationShape(observer).size();
+  const size_t axis = getAxis(*columns, seen.rank);
+  if (seen.mins.size() != seen.maxs.size() || (!seen.mins.empty() && axis >= seen.rank))
+    return reportState(observer);
+  seen.axis = static_cast<int64_t>(axis);
+  return seen;
 }
 
 static void setShape(Module &observer, llvm::ArrayRef<int64_t> shape) {
@@ -81,22 +114,27 @@ llvm::Error observeEqualization(Module &observer, const ObservedTensor &input) {
     return error(observer.getLoc(), "'{0}' observes linear and convolution layers: tensors of rank 2 to 5, got rank {1}",
                  observer.getClass()->getBaseName(), std::to_string(rank))
         .code("observer_rank");
-  Module &columns = getColumnObserver(observer);
-  if (llvm::Error err = observePerChannel(columns, input))
+  Module *columns = findColumnObserver(observer);
+  if (!columns)
+    return reportState(observer);
+  if (llvm::Error err = observePerChannel(*columns, input))
     return err;
   if (!isInputEqualizationObserver(observer) || input.getNumElements() == 0)
     return llvm::Error::success();
-  const auto axis = static_cast<size_t>(columns.getAttribute("ch_axis").getInt());
+  const size_t axis = getAxis(*columns, rank); // within the rank, or the column observer had said so
   std::vector<int64_t> shape(rank, 1);
   shape[axis] = input.sizes[axis];
   setShape(observer, shape);
   return llvm::Error::success();
 }
 
-bool hasEqualizationObserved(const Module &observer) { return hasMinMax(getColumnObserver(observer)); }
+bool hasEqualizationObserved(const Module &observer) {
+  const Module *columns = findColumnObserver(observer);
+  return columns && hasMinMax(*columns);
+}
 
 llvm::Error mergeEqualization(Module &observer, const Module &other) {
-  return mergeMinMax(getColumnObserver(observer), getColumnObserver(other));
+  return mergeMinMax(*findColumnObserver(observer), *findColumnObserver(other)); // both have seen data
 }
 
 } // namespace qfx

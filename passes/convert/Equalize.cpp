@@ -144,13 +144,15 @@ llvm::Error equalize(ConvertState &state) {
   }
   for (const Place &place : places)
     if (!place.isDeclined && !place.layer.scale.empty())
-      divideWeight(state.model, place.layer);
+      if (llvm::Error err = divideWeight(state.model, place.layer))
+        return err;
   for (const Place &place : places) {
     if (!place.isDeclined) {
       Node &observerCall = *place.call->getArg(0).getNode();
       if (!place.layer.scale.empty()) {
         if (place.isJoined)
-          multiplyOutput(state.model, place.producer, place.layer.scale);
+          if (llvm::Error err = multiplyOutput(state.model, place.producer, place.layer.scale))
+            return err;
         if (llvm::Error err = rescaleObserver(state, observerCall, place.layer))
           return err;
       }

@@ -98,18 +98,21 @@ LayerWeights findLayerWeights(const GraphModule &model, const Node &call) {
 llvm::Expected<EqualizedLayer> measureLayer(const Module &inputObserver, const Node &call, LayerWeights weights, const GraphModule &model) {
   EqualizedLayer layer;
   layer.weights = std::move(weights);
-  layer.shape = getEqualizationShape(inputObserver);
-  const Module &columns = getColumnObserver(inputObserver);
-  layer.axis = columns.getAttribute("ch_axis").getInt();
-  layer.mins = columns.getTensor("min_val").getData<float>().vec();
-  layer.maxs = columns.getTensor("max_val").getData<float>().vec();
+  llvm::Expected<ColumnsSeen> seen = readColumns(inputObserver);
+  if (!seen)
+    return seen.takeError();
+  layer.axis = seen->axis;
+  layer.mins = std::move(seen->mins);
+  layer.maxs = std::move(seen->maxs);
   if (layer.mins.empty() || !layer.weights.hasEqualization)
     return layer;
   const EqualizableCall &row = *findEqualizableCall(call, model);
   ColumnRanges weightRanges = findWeightColumns(*layer.weights.findWeight(model), layer.weights.groups);
-  if (row.getChannelAxis(layer.shape.size()) != std::optional(layer.axis) || weightRanges.mins.size() != layer.mins.size())
+  layer.shape.assign(seen->rank, 1);
+  layer.shape[static_cast<size_t>(layer.axis)] = static_cast<int64_t>(layer.mins.size());
+  if (row.getChannelAxis(seen->rank) != std::optional(layer.axis) || weightRanges.mins.size() != layer.mins.size())
     return error(call.getLoc(), "'{0}' has {1} input channels; its equalization observer looked at {2} along axis {3} of {4}", call.getName(),
-                 weightRanges.mins.size(), layer.mins.size(), layer.axis, layer.shape.size())
+                 weightRanges.mins.size(), layer.mins.size(), layer.axis, seen->rank)
         .code("equalization_columns");
   layer.scale = calculateEqualizationScale({layer.mins, layer.maxs}, weightRanges);
   return layer;
@@ -139,6 +142,9 @@ bool takesScale(const LayerWeights &producer, const Node &producerCall, const Eq
                               findOperand(producerCall, 2, "bias")->isNode();
   if (hasForeignBias)
     return false;
+  if (const Tensor *bias = producer.findBias(model);
+      bias && (bias->getDType() != DType::Float32 || bias->getRank() != 1 || bias->getSizes()[0] != producer.findWeight(model)->getSizes()[0]))
+    return false;
   if (layer.scale.empty())
     return true; // nothing to take
   return findEqualizableCall(producerCall, model)->getChannelAxis(layer.shape.size()) == std::optional(layer.axis) &&
@@ -158,24 +164,26 @@ static void replaceTensorAt(GraphModule &model, const ModuleRef &owner, llvm::St
   replaceTensor(module ? *module : model.getRoot(), last, std::move(tensor));
 }
 
-static void replaceWeight(GraphModule &model, const LayerWeights &weights, Tensor tensor) {
+static llvm::Error replaceWeight(GraphModule &model, const LayerWeights &weights, Tensor tensor) {
   replaceTensorAt(model, weights.owner, "weight", weights.weightPath, std::move(tensor));
   if (!weights.weightObserver)
-    return;
+    return llvm::Error::success();
   // The ranges of the old weight: convert's weight observers look again.
   ModuleRef inner = weights.weightObserver->findChild("activation_post_process");
   Module &observer = inner ? *inner : *weights.weightObserver;
-  llvm::cantFail(findObserver(observer)->construct(observer)); // it was constructed with the same arguments before
+  return findObserver(observer)->construct(observer);
 }
 
-void divideWeight(GraphModule &model, const EqualizedLayer &layer) {
-  replaceWeight(model, layer.weights, divideColumns(*layer.weights.findWeight(model), layer.scale, layer.weights.groups));
+llvm::Error divideWeight(GraphModule &model, const EqualizedLayer &layer) {
+  return replaceWeight(model, layer.weights, divideColumns(*layer.weights.findWeight(model), layer.scale, layer.weights.groups));
 }
 
-void multiplyOutput(GraphModule &model, const LayerWeights &producer, llvm::ArrayRef<float> scale) {
-  replaceWeight(model, producer, multiplyRows(*producer.findWeight(model), scale));
+llvm::Error multiplyOutput(GraphModule &model, const LayerWeights &producer, llvm::ArrayRef<float> scale) {
+  if (llvm::Error err = replaceWeight(model, producer, multiplyRows(*producer.findWeight(model), scale)))
+    return err;
   if (const Tensor *bias = producer.findBias(model))
     replaceTensorAt(model, producer.owner, "bias", producer.biasPath, multiplyRows(*bias, scale));
+  return llvm::Error::success();
 }
 
 llvm::Error scaleObservedRange(Module &observer, const EqualizedLayer &layer, const Location &loc) {

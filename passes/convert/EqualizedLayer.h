@@ -44,8 +44,9 @@ Node *findScalableProducer(const GraphModule &model, Node &source);
 /// Are the producer's output channels the layer's input channels?
 bool takesScale(const LayerWeights &producer, const Node &producerCall, const EqualizedLayer &layer, const GraphModule &model);
 
-void divideWeight(GraphModule &model, const EqualizedLayer &layer);                                           ///< columns by the scale
-void multiplyOutput(GraphModule &model, const LayerWeights &producer, llvm::ArrayRef<float> scale);           ///< rows and bias by the scale
+/// Columns divided by the scale; rows and bias multiplied by it.  A functional weight's observer forgets what it saw.
+llvm::Error divideWeight(GraphModule &model, const EqualizedLayer &layer);
+llvm::Error multiplyOutput(GraphModule &model, const LayerWeights &producer, llvm::ArrayRef<float> scale);
 
 /// The range of an observer becomes that of the scaled values, whatever class it has: min_val and max_val are replaced as PyTorch replaces
 /// them (a histogram's counts stay).  Observers without a range stay.  Error: `equalization_observer`.

@@ -120,13 +120,14 @@ llvm::Expected<PreparedState> PreparedState::load(const GraphModule &model) {
         return error(loc, "meta 'prepared': node '{0}' refers to no stored qconfig", name).code("prepared_state");
       state.nodeQConfigs[name] = distinct[index.getInt()];
     }
-  if (const Argument *equalized = dict->isDict() ? dict->find("equalization_node_name_to_qconfig") : nullptr; equalized && equalized->isDict())
-    for (const auto &[name, value] : equalized->getEntries()) {
-      auto qconfig = QConfig::fromArgument(value);
-      if (!qconfig)
-        return qconfig.takeError();
-      state.equalizationQConfigs[name] = std::move(*qconfig);
-    }
+  if (dict->isDict() && dict->find("equalization_node_name_to_qconfig"))
+    if (const Argument *equalized = reader.get("equalization_node_name_to_qconfig", Argument::Kind::Dict))
+      for (const auto &[name, value] : equalized->getEntries()) {
+        auto qconfig = QConfig::fromArgument(value);
+        if (!qconfig)
+          return qconfig.takeError();
+        state.equalizationQConfigs[name] = std::move(*qconfig);
+      }
   if (const Argument *mapping = reader.get("qconfig_mapping", Argument::Kind::Dict)) {
     auto parsed = QConfigMapping::fromArgument(*mapping);
     if (!parsed)

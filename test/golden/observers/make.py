@@ -10,6 +10,7 @@ import warnings
 import torch
 import torch.ao.quantization as tq
 from torch.ao.quantization import fake_quantize, observer, qconfig, qconfig_mapping
+from torch.ao.quantization.fx import _equalize
 
 import histogram_search  # noqa: F401  (each search once)
 import inputs
@@ -204,9 +205,10 @@ def make_qconfigs():
                  if not n.startswith("_") and hasattr(getattr(observer, n), "with_args")}
     fakes = {n: getattr(fake_quantize, n) for n in public_names(fake_quantize, ("fake_quant", "fake_quant_4bit", "neg_127_to_127"))
              if hasattr(getattr(fake_quantize, n), "with_args")}
+    equalizers = {n: getattr(_equalize, n) for n in ("input_equalization_observer", "weight_equalization_observer")}
     qconfigs = {n: v for n, v in vars(qconfig).items() if isinstance(v, qconfig.QConfig)}
     names = list(qconfigs)
-    out = {"observers": {n: {"text": repr(v), **attributes(v)} for n, v in {**observers, **fakes}.items()},
+    out = {"observers": {n: {"text": repr(v), **attributes(v)} for n, v in {**observers, **fakes, **equalizers}.items()},
            "qconfigs": {n: repr(v) for n, v in qconfigs.items()},
            "equal": [[a, b] for i, a in enumerate(names) for b in names[i + 1:] if qconfig.qconfig_equals(qconfigs[a], qconfigs[b])],
            "defaults": {}, "mappings": {}}

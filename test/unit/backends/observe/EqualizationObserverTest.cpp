@@ -11,7 +11,7 @@ static llvm::Error look(Module &observer, std::vector<int64_t> sizes, const std:
   return observe(observer, ObservedTensor(Tensor::of<float>(DType::Float32, sizes, values)));
 }
 
-static std::vector<float> get(const Module &observer, llvm::StringRef name) { return getColumnObserver(observer).getTensor(name).getData<float>().vec(); }
+static std::vector<float> get(const Module &observer, llvm::StringRef name) { return findColumnObserver(observer)->getTensor(name).getData<float>().vec(); }
 
 TEST_CASE("an equalization observer keeps the range of each column", "[equalization]") {
   ModuleRef observer = buildObserver("_InputEqualizationObserver");
@@ -43,10 +43,21 @@ TEST_CASE("columns may lie along another axis; ranks are 2 to 5", "[equalization
   CHECK(isRefused(look(*weight, {1, 1, 1, 1, 1, 2}, {1, 2})));
 }
 
+TEST_CASE("state that belongs to no equalization observer is refused", "[equalization]") {
+  ModuleRef observer = buildObserver("_InputEqualizationObserver");
+  REQUIRE_FALSE(isRefused(look(*observer, {1, 2}, {1, 2})));
+  observer->setBuffer("equalization_shape", Tensor::of<int64_t>(DType::Int64, {0}, std::vector<int64_t>{}));
+  CHECK(isRefused(readColumns(*observer).takeError()));
+  observer->removeChild("input_obs");
+  CHECK(isRefused(look(*observer, {1, 2}, {1, 2})));
+  CHECK(isRefused(readColumns(*observer).takeError()));
+  CHECK_FALSE(hasObserved(*observer));
+}
+
 TEST_CASE("schemes: per tensor for inputs, any for weights", "[equalization]") {
   CHECK(isBuildRefused("_InputEqualizationObserver", {{"qscheme", Argument(QScheme::PerChannelSymmetric)}}));
   ModuleRef weight = buildObserver("_WeightEqualizationObserver", {{"qscheme", Argument(QScheme::PerTensorSymmetric)}});
-  CHECK(getColumnObserver(*weight).getAttribute("qscheme").getQScheme() == QScheme::PerChannelSymmetric);
+  CHECK(findColumnObserver(*weight)->getAttribute("qscheme").getQScheme() == QScheme::PerChannelSymmetric);
 }
 
 TEST_CASE("an equalization config has equalization observers only", "[equalization]") {
