@@ -454,6 +454,7 @@ llvm::Expected<std::unique_ptr<Plan>> PlanBuilder::build(llvm::ArrayRef<TensorTy
             .code("run_rank");
     types[&node] = std::move(*type);
   }
+  isTyped = true;
   for (const Node &node : model.getGraph().nodes()) {
     if (node.is(Opcode::Placeholder)) {
       const TensorType &type = *types[&node].getTensor();

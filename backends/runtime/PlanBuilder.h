@@ -48,6 +48,9 @@ public:
   /// \param inputTypes  static types by placeholder.
   llvm::Expected<std::unique_ptr<Plan>> build(llvm::ArrayRef<TensorType> inputTypes);
 
+  /// Did the last build infer all types?  What it refused then is what no kernel takes.
+  bool hasTypes() const { return isTyped; }
+
   // For BindContext.
   const GraphModule &getModel() const { return model; }
   const RuntimeValue *findValue(const Node *node) const;
@@ -92,6 +95,7 @@ private:
   BuildOptions options;
   std::unique_ptr<Plan> plan;
   const Node *current = nullptr;
+  bool isTyped = false;
   bool isInline = false; ///< binding a graph that stands for `current`
   TypeMap types;
   llvm::DenseMap<const Node *, RuntimeValue> values;

@@ -6,6 +6,7 @@
 #include "backends/runtime/Expand.h"
 #include "backends/runtime/MemoryPlan.h"
 #include "backends/runtime/PlanBuilder.h"
+#include "backends/runtime/StandIns.h"
 #include "ir/Diagnostics.h"
 #include "ir/Infer.h"
 #include "ir/Ops.h"
@@ -18,6 +19,7 @@
 #include <list>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unistd.h>
 
 namespace qfx {
@@ -75,7 +77,9 @@ struct Program::Impl {
 
   int64_t getMemoryLimit() const { return options.maxArenaBytes ? options.maxArenaBytes : getPhysicalMemory(); }
   llvm::Error checkKernels() const;
+  BuildOptions getBuildOptions(bool keepAll) const;
   llvm::Error planDeclared();
+  llvm::Error tryOpenSizes();
   llvm::Error checkInputs(llvm::ArrayRef<Tensor> inputs) const;
   llvm::Expected<Plan *> getPlan(llvm::ArrayRef<TensorType> types, bool keepAll);
   llvm::Error execute(Plan &plan, llvm::ArrayRef<Tensor> inputs);
@@ -158,31 +162,48 @@ llvm::Error Program::Impl::checkKernels() const {
 /// Makes the plan for the declared types with batch 1, if nothing but the batch is left open.  Open quantization parameters get a
 /// stand-in: what no kernel takes (a weight that is an input) is refused now, the plan itself is dropped.
 llvm::Error Program::Impl::planDeclared() {
-  std::vector<TensorType> types;
-  bool isTrial = false;
-  for (const Node *node : placeholders) {
-    if (!node->getType())
-      return llvm::Error::success();
-    TensorType type = *node->getType();
-    for (size_t i = 0; i < type.shape.size(); ++i) {
-      if (type.shape[i].isStatic())
-        continue;
-      if (i != 0 || type.shape[i].isUnknown())
-        return llvm::Error::success();
-      type.shape[i] = Dim(type.shape[i].getFactor());
-    }
-    if (isQuantized(type.dtype) && !type.quantizer) {
-      type.quantizer = std::make_shared<const Quantizer>(Quantizer::perTensor(0.0625, 0));
-      isTrial = true;
-    }
-    types.push_back(std::move(type));
-  }
-  llvm::Expected<Plan *> plan = getPlan(types, /*keepAll=*/false);
+  std::optional<StandInTypes> declared = makeStandInTypes(placeholders, StandIn());
+  if (!declared)
+    return llvm::Error::success();
+  if (declared->hasOpenSizes)
+    return tryOpenSizes();
+  llvm::Expected<Plan *> plan = getPlan(declared->types, /*keepAll=*/false);
   if (!plan)
     return plan.takeError();
-  if (isTrial)
+  if (declared->hasOpenParameters)
     plans.pop_front();
   return llvm::Error::success();
+}
+
+/// Sizes are open: plans are tried with stand-ins until one can be made, and dropped.  A refusal counts only if types could be
+/// inferred (else the sizes do not fit each other) and all other stand-ins that fit are refused alike: its cause is no size then.
+llvm::Error Program::Impl::tryOpenSizes() {
+  std::vector<Diagnostic> refusal;
+  std::set<int64_t> refused;
+  std::vector<StandIn> standIns = getStandIns().vec();
+  for (size_t i = 0; i < standIns.size(); ++i) {
+    PlanBuilder builder(expanded.model, expanded.originals, cache, pool, getBuildOptions(/*keepAll=*/false));
+    llvm::Expected<std::unique_ptr<Plan>> plan = builder.build(makeStandInTypes(placeholders, standIns[i])->types);
+    if (plan)
+      return llvm::Error::success();
+    std::vector<Diagnostic> found = takeDiagnostics(plan.takeError());
+    if (i + 1 == getStandIns().size())
+      llvm::append_range(standIns, getOwnStandIns(expanded.model));
+    if (!builder.hasTypes() || mayHangOnSizes(found))
+      continue;
+    if (refused.empty())
+      refusal = std::move(found);
+    else if (!isSameRefusal(refusal, found))
+      return llvm::Error::success();
+    refused.insert(standIns[i].size);
+  }
+  if (refused.size() < 2)
+    return llvm::Error::success();
+  Diagnostic note;
+  note.severity = Severity::Note;
+  note.message = "sizes that the model leaves open have stand-ins here; others are refused as well";
+  refusal.front().notes.push_back(std::move(note));
+  return llvm::make_error<InputError>(std::move(refusal));
 }
 
 /// An input with a default that nobody reads, as tracing leaves `mask=None`.
@@ -236,6 +257,16 @@ llvm::Error Program::Impl::checkInputs(llvm::ArrayRef<Tensor> inputs) const {
   return llvm::Error::success();
 }
 
+BuildOptions Program::Impl::getBuildOptions(bool keepAll) const {
+  BuildOptions build;
+  build.threads = options.threads;
+  build.observe = options.observe;
+  build.keepAll = keepAll;
+  build.stageQ = options.engine == "qnnpack";
+  build.maxArenaBytes = getMemoryLimit();
+  return build;
+}
+
 llvm::Expected<Plan *> Program::Impl::getPlan(llvm::ArrayRef<TensorType> types, bool keepAll) {
   for (auto it = plans.begin(); it != plans.end(); ++it)
     if ((*it)->keepsAll == keepAll && llvm::ArrayRef<TensorType>((*it)->inputTypes) == types) {
@@ -245,13 +276,7 @@ llvm::Expected<Plan *> Program::Impl::getPlan(llvm::ArrayRef<TensorType> types, 
   for (auto [node, type] : llvm::zip(placeholders, types))
     if (llvm::Error err = checkWholeBytes(*node, type))
       return err;
-  BuildOptions build;
-  build.threads = options.threads;
-  build.observe = options.observe;
-  build.keepAll = keepAll;
-  build.stageQ = options.engine == "qnnpack";
-  build.maxArenaBytes = getMemoryLimit();
-  PlanBuilder builder(expanded.model, expanded.originals, cache, pool, build);
+  PlanBuilder builder(expanded.model, expanded.originals, cache, pool, getBuildOptions(keepAll));
   llvm::Expected<std::unique_ptr<Plan>> plan = builder.build(types);
   if (!plan)
     return plan.takeError();

@@ -55,8 +55,9 @@ class Program {
 public:
   /// Binds `model`.  The graph is copied; tensors and modules are shared, so that with options.observe the buffers of
   /// the model's own observers change.  Where the placeholders declare all sizes but the batch's, a plan for batch 1
-  /// (or the declared batch) is made at once, so that most errors come here and not in run. Errors name the node: an
-  /// operator without a kernel for its operands, a shape or dtype it does not take.
+  /// (or the declared batch) is made at once, so that most errors come here and not in run; where other sizes are open, plans
+  /// are tried with stand-ins for them: what is refused whatever the sizes is refused here. Errors name the node: an operator
+  /// without a kernel for its operands, a shape or dtype it does not take.
   static llvm::Expected<std::unique_ptr<Program>> compile(const GraphModule &model, const ProgramOptions &options = {});
   ~Program();
   Program(const Program &) = delete;

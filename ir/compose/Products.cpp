@@ -55,6 +55,8 @@ llvm::Expected<Argument> composeTensordot(Composer &composer) {
   llvm::SmallVector<int64_t, 4> left, right;
   if (llvm::Error err = readContracted(composer, a, b, left, right))
     return err;
+  if (a.type.dtype != b.type.dtype)
+    return composer.context.fail("dtype", "wants operands of one dtype, got {0} and {1}", toString(a.type), toString(b.type));
   if (!a.isStatic() || !b.isStatic())
     return Argument();
   Argument::Elements sizes;

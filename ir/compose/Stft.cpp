@@ -69,8 +69,8 @@ llvm::Expected<Argument> composeStft(Composer &composer) {
   }
   if (input.getRank() != 1 && input.getRank() != 2)
     return context.fail("rank", "wants a signal of rank 1 or 2, got {0}", toString(input.type));
-  if (isComplex && input.type.dtype != DType::Float32)
-    return context.fail("dtype", "wants a float32 signal for complex results, got {0}", toString(input.type));
+  if (input.type.dtype != DType::Float32)
+    return context.fail("dtype", "wants a float32 signal, got {0}", toString(input.type));
   const Dim &samples = input.type.shape.back();
   if (!samples.isStatic())
     return Argument();

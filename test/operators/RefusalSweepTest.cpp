@@ -5,6 +5,8 @@
 
 #include "Catch.h"
 
+#include <set>
+
 using namespace qfx;
 using namespace qfx::test;
 
@@ -107,6 +109,75 @@ TEST_CASE("no operand of any type or rank fails first at run time", "[operators]
   }
   CHECK(counts.runs > 2000);
   CHECK(counts.refusals > 2000);
+}
+
+namespace {
+
+/// The sizes behind the first place of all inputs that are numbers, but 0 and 1.
+std::set<std::string> getOpenableSizes(const Sample &sample) {
+  std::set<std::string> sizes;
+  for (const auto &[name, type] : sample.inputs)
+    for (size_t i = 1; i < type.sizes.size(); ++i)
+      if (type.sizes[i].find_first_not_of("0123456789") == std::string::npos && type.sizes[i] != "0" && type.sizes[i] != "1")
+        sizes.insert(type.sizes[i]);
+  return sizes;
+}
+
+/// `size` becomes `to` wherever it stands behind the first place.
+Sample changeSize(Sample sample, const std::string &size, const std::string &to) {
+  for (auto &[name, type] : sample.inputs)
+    for (size_t i = 1; i < type.sizes.size(); ++i)
+      if (type.sizes[i] == size)
+        type.sizes[i] = to;
+  return sample;
+}
+
+/// Are there two more sizes that the sample takes?
+bool takesOtherSizes(const Sample &sample, const std::string &size) {
+  int count = 0;
+  for (const char *other : {"64", "16", "224", "7", "2", "1", "12"}) {
+    auto program = compileSample(changeSize(sample, size, other));
+    if (program)
+      count += other != size;
+    else
+      llvm::consumeError(program.takeError());
+  }
+  return count >= 2;
+}
+
+} // namespace
+
+TEST_CASE("with an open size no operand of another dtype or scheme fails first at run time", "[operators][refusals]") {
+  int64_t refusals = 0, runs = 0;
+  for (const OpInfo &op : getAllOps()) {
+    std::vector<Sample> samples = getSamples(op);
+    if (samples.empty())
+      continue;
+    const Sample &sample = samples[0];
+    for (const std::string &size : getOpenableSizes(sample)) {
+      if (!takesOtherSizes(sample, size))
+        continue; // the size is not open in truth
+      for (size_t i = 0; i < sample.inputs.size(); ++i)
+        for (const TypeText &variant : getVariants(sample.inputs[i].second)) {
+          if (variant.sizes != sample.inputs[i].second.sizes)
+            continue;
+          Sample changed = sample;
+          changed.inputs[i].second = variant;
+          auto fixed = compileSample(changed);
+          const std::string fixedRefusal = fixed ? "" : toText(fixed.takeError());
+          const Sample open = changeSize(changed, size, "S");
+          auto program = compileSample(open);
+          const std::string refusal = program ? "" : toText(program.takeError());
+          if (fixedRefusal.empty() != refusal.empty()) {
+            INFO(open.getText() << fixedRefusal << refusal);
+            FAIL_CHECK((refusal.empty() ? "is refused with the size known, not with it open" : "is refused with an open size only"));
+          }
+          ++(refusal.empty() ? runs : refusals);
+        }
+    }
+  }
+  CHECK(runs > 1000);
+  CHECK(refusals > 2000);
 }
 
 TEST_CASE("no number in a call fails first at run time", "[operators][refusals]") {
