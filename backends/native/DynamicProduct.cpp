@@ -30,6 +30,7 @@ llvm::Expected<std::shared_ptr<DynamicProduct>> DynamicProduct::make(BindContext
     return packed.takeError();
   Options options;
   options.choose.reduceRange = reduceRange && !context.getBuilder().usesStageQ();
+  options.fusesBias = !context.getBuilder().usesStageQ();
   options.perRow = hasRowParameters(context.getBuilder().getModel());
   options.threads = context.getThreads();
   return context.getCached<DynamicProduct>(tag, [&]() -> llvm::Expected<std::shared_ptr<DynamicProduct>> {
@@ -56,6 +57,7 @@ kernels::RequantSpec DynamicProduct::makeSpec(const kernels::QParams &params, bo
   spec.perChannel = !weights.weight.getQuantizer()->isPerTensor();
   spec.bias = weights.bias ? weights.bias.getData<float>().data() : nullptr;
   spec.relu = relu;
+  spec.fusesBias = options.fusesBias;
   return spec;
 }
 
@@ -91,13 +93,17 @@ void DynamicProduct::multiplyRelu(RunContext &run, const float *src, int64_t row
 
 void DynamicProduct::multiplyTogether(RunContext &run, const float *src, int64_t rows, float *dst, std::byte *shared,
                                       bool relu) const {
-  const int64_t count = rows * getInputs();
-  auto *codes = reinterpret_cast<uint8_t *>(shared + alignUp(kernels::getRequantBytes(getOutputs())));
-  kernels::MinMax range = ranges.minMax(src, count);
+  kernels::MinMax range = ranges.minMax(src, rows * getInputs());
   llvm::Expected<ChosenQParams> chosen = chooseQuantizationParams(range.min, range.max, 0, 255, options.choose);
   if (!chosen)
     return run.fail(chosen.takeError());
-  kernels::QParams params{chosen->scale, chosen->zeroPoint};
+  multiplyBy(run, src, rows, dst, shared, relu, {chosen->scale, chosen->zeroPoint});
+}
+
+void DynamicProduct::multiplyBy(RunContext &run, const float *src, int64_t rows, float *dst, std::byte *shared, bool relu,
+                                const kernels::QParams &params) const {
+  const int64_t count = rows * getInputs();
+  auto *codes = reinterpret_cast<uint8_t *>(shared + alignUp(kernels::getRequantBytes(getOutputs())));
   run.parallelFor(count, kElementGrain, [&](int64_t begin, int64_t end, void *) {
     quantize.quantizeU8(src + begin, codes + begin, end - begin, params);
   });
@@ -143,7 +149,7 @@ void DynamicProduct::multiplyByRow(RunContext &run, const float *src, int64_t ro
     return;
   }
   kernels::RowDequant tables{0, 0, packed->packed.weightSum, units.multiplier, units.bias,
-                             relu ? 0.0f : -std::numeric_limits<float>::infinity()};
+                             relu ? 0.0f : -std::numeric_limits<float>::infinity(), options.fusesBias};
   kernels::GemmPlan gemm = plan(rows);
   const int64_t blockColumns = gemm.panelsPerBlock * packed->packed.kernel->columns;
   run.parallelFor(gemm.units(), getGrain(gemm), [&](int64_t begin, int64_t end, void *scratch) {

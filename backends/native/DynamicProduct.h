@@ -28,6 +28,7 @@ public:
   struct Options {
     ChooseOptions choose;
     bool perRow = false;
+    bool fusesBias = true; ///< product and bias rounded once, as FBGEMM does; not so with qnnpack
     int threads = 1; ///< of the program
   };
   /// \param tables  getRequantBytes(N) bytes.
@@ -42,6 +43,9 @@ public:
   /// The same, with max(y, 0) at the end if `relu`.  Values that are not finite are an error; with parameters per row they make their
   /// row NaN.
   void multiplyRelu(RunContext &run, const float *src, int64_t rows, float *dst, std::byte *shared, bool relu) const;
+  /// The same with parameters that do not come from the values.
+  void multiplyBy(RunContext &run, const float *src, int64_t rows, float *dst, std::byte *shared, bool relu,
+                  const kernels::QParams &params) const;
 
 private:
   struct RowParams {

@@ -1,4 +1,4 @@
-// Prepack calls: weights and geometry gathered in a packed-weights module of their own.
+// Prepack calls: weights and geometry gathered in a packed-weights module of their own, and taken out of it.
 #include "backends/runtime/Kernels.h"
 #include "ir/Module.h"
 #include "ir/OpKind.h"
@@ -32,9 +32,11 @@ llvm::Expected<RuntimeValue> bindPrepack(BindContext &context) {
     if (isTransposed)
       names.push_back("output_padding");
     for (const char *name : names) {
-      llvm::Expected<llvm::SmallVector<int64_t, 4>> numbers = context.attrs().getInts(name, spatial);
+      llvm::Expected<llvm::SmallVector<int64_t, 4>> numbers = context.attrs().getInts(name, spatial == 1 ? 0 : spatial);
       if (!numbers)
         return numbers.takeError();
+      if (spatial == 1)
+        *numbers = {numbers->back()}; // of two numbers the second is for the one axis (operators 5.2)
       packed->setAttribute(name, Argument::ints(*numbers));
     }
     llvm::Expected<int64_t> groups = context.attrs().getInt("groups");
@@ -69,6 +71,20 @@ llvm::Expected<RuntimeValue> bindPrepackHalf(BindContext &context) {
   if (*bias)
     packed->setParameter("bias", *bias);
   return RuntimeValue::ofPacked(std::move(packed));
+}
+
+llvm::Expected<RuntimeValue> bindUnpack(BindContext &context) {
+  llvm::Expected<std::shared_ptr<const Module>> packed = context.getPacked("packed");
+  if (!packed)
+    return packed.takeError();
+  const Tensor *weight = (*packed)->findTensor("weight"), *bias = (*packed)->findTensor("bias");
+  if (!weight)
+    return context.fail("its packed weights hold no weight");
+  RuntimeValue first(viewConstant(*weight));
+  if (context.getOp().kind == OpKind::EmbeddingUnpack)
+    return first;
+  RuntimeValue second = bias && *bias ? RuntimeValue(viewConstant(*bias)) : RuntimeValue::ofHost(Argument());
+  return RuntimeValue::ofSequence({std::move(first), std::move(second)});
 }
 
 } // namespace qfx::runtime

@@ -296,10 +296,17 @@ static llvm::Expected<RuntimeValue> bindRows(BindContext &context, bool packs) {
       ratio = *givenRatio;
     }
   }
-  View src = context.toOrder(*weight, StorageOrder::RowMajor), dst = context.allocate(*type, StorageOrder::RowMajor);
+  View src = context.toOrder(*weight, StorageOrder::RowMajor), dst = context.allocate(*type, StorageOrder::RowMajor), ranges = src;
+  const bool isGiven = packs && context.has("rowwise_min_max");
+  if (isGiven) {
+    llvm::Expected<View> given = context.getTensor("rowwise_min_max");
+    if (!given)
+      return given.takeError();
+    ranges = context.toOrder(*given, StorageOrder::RowMajor);
+  }
   kernels::PackedRows layout{static_cast<int>(*bits), (packs ? src : dst).sizes.back()};
   const int64_t rows = (packs ? src : dst).getNumElements() / std::max<int64_t>(layout.columns, 1);
-  context.emit({&src}, {&dst}, [=](RunContext &run) {
+  context.emit({&src, &ranges}, {&dst}, [=](RunContext &run) {
     run.parallelFor(rows, kElementGrain / std::max<int64_t>(layout.columns, 1) + 1,
                     [&](int64_t begin, int64_t end, void *) {
                       for (int64_t r = begin; r < end; ++r) {
@@ -310,7 +317,9 @@ static llvm::Expected<RuntimeValue> bindRows(BindContext &context, bool packs) {
                         }
                         const float *row = src.getData<float>() + r * layout.columns;
                         uint8_t *packed = dst.getData<uint8_t>() + r * layout.rowBytes();
-                        if (bins && layout.bits != 8)
+                        if (isGiven)
+                          kernels::packRow(layout, row, {ranges.getData<float>()[2 * r], ranges.getData<float>()[2 * r + 1]}, packed);
+                        else if (bins && layout.bits != 8)
                           kernels::packRow(layout, row, kernels::searchRowRange(layout, row, bins, static_cast<float>(ratio)), packed);
                         else
                           kernels::packFloatRow(layout, row, packed);

@@ -6,6 +6,8 @@
 #include "backends/runtime/Kernels.h"
 #include "kernels/histogram/Histogram.h"
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace qfx::runtime {
@@ -43,15 +45,43 @@ bool hasCodes(DType dtype) { return dtype == DType::QUInt8 || dtype == DType::QI
 struct ChannelParams {
   std::vector<double> scale;
   std::vector<int32_t> zeroPoint;
+  std::vector<float> floatZeroPoint; ///< in the place of zeroPoint, where zero points are real numbers (operators 3.3)
   size_t axis;
   int64_t outer = 1, channels = 1, inner = 1;
 };
 
+/// q = clamp(RNE(f32(f32(x * (1 / s)) + z)), low, high) for rows [begin, end) of `outer` (operators 3.3): the zero point is added first.
+template <class T>
+void quantizeFloatZeroPoints(const float *src, T *dst, int64_t begin, int64_t end, const ChannelParams &params) {
+  constexpr float kLow = static_cast<float>(std::numeric_limits<T>::min()), kHigh = static_cast<float>(std::numeric_limits<T>::max());
+  for (int64_t row = begin * params.channels; row < end * params.channels; ++row) {
+    const auto c = static_cast<size_t>(row % params.channels);
+    const auto scale = static_cast<float>(params.scale[c]);
+    const float inverse = scale == 0 ? 1.0f : 1.0f / scale;
+    for (int64_t i = row * params.inner; i < (row + 1) * params.inner; ++i) {
+      const float code = std::nearbyint(src[i] * inverse + params.floatZeroPoint[c]);
+      dst[i] = code >= kHigh ? std::numeric_limits<T>::max() : code > kLow ? static_cast<T>(code) : std::numeric_limits<T>::min();
+    }
+  }
+}
+
+/// x = f32(f32(q) - z) * s.
+template <class T>
+void dequantizeFloatZeroPoints(const T *src, float *dst, int64_t begin, int64_t end, const ChannelParams &params) {
+  for (int64_t row = begin * params.channels; row < end * params.channels; ++row) {
+    const auto c = static_cast<size_t>(row % params.channels);
+    for (int64_t i = row * params.inner; i < (row + 1) * params.inner; ++i)
+      dst[i] = (static_cast<float>(src[i]) - params.floatZeroPoint[c]) * static_cast<float>(params.scale[c]);
+  }
+}
+
 llvm::Expected<ChannelParams> getChannelParams(BindContext &context, const TensorType &type, const View &rowMajor) {
   const Quantizer &quantizer = *type.quantizer;
-  if (quantizer.getScheme() != QScheme::PerChannelAffine)
-    return context.fail("scheme {0} is not supported", getQSchemeName(quantizer.getScheme()));
   ChannelParams params;
+  if (quantizer.getScheme() == QScheme::PerChannelAffineFloatQParams)
+    params.floatZeroPoint.assign(quantizer.getFloatZeroPoints().begin(), quantizer.getFloatZeroPoints().end());
+  else if (quantizer.getScheme() != QScheme::PerChannelAffine)
+    return context.fail("scheme {0} is not supported", getQSchemeName(quantizer.getScheme()));
   params.scale.assign(quantizer.getScales().begin(), quantizer.getScales().end());
   for (int64_t zeroPoint : quantizer.getZeroPoints())
     params.zeroPoint.push_back(static_cast<int32_t>(zeroPoint));
@@ -107,6 +137,8 @@ llvm::Expected<RuntimeValue> bindQuantizePerChannel(BindContext &context) {
     run.parallelFor(params.outer, getElementGrain(params.channels * params.inner), [&](int64_t begin, int64_t end, void *) {
       int64_t offset = begin * params.channels * params.inner;
       auto quantize = [&](auto *codes) {
+        if (!params.floatZeroPoint.empty())
+          return quantizeFloatZeroPoints(src.getData<float>(), codes, begin, end, params);
         kernels::quantizePerChannel(src.getData<float>() + offset, codes + offset, end - begin, params.channels,
                                     params.inner, params.scale.data(), params.zeroPoint.data());
       };
@@ -188,6 +220,8 @@ llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
       run.parallelFor(params.outer, getElementGrain(params.channels * params.inner), [&](int64_t begin, int64_t end, void *) {
         int64_t offset = begin * params.channels * params.inner;
         auto dequantize = [&](auto *codes) {
+          if (!params.floatZeroPoint.empty())
+            return dequantizeFloatZeroPoints(codes, dst.getData<float>(), begin, end, params);
           kernels::dequantizePerChannel(codes + offset, dst.getData<float>() + offset, end - begin, params.channels,
                                         params.inner, params.scale.data(), params.zeroPoint.data());
         };

@@ -36,6 +36,8 @@ public:
       result.originals.try_emplace(&value, std::move(name));
     });
     for (Node *node : graph.getNodeVector()) {
+      if (node->is(Opcode::CallFunction) && node->getTarget() && node->getTarget()->op == OpKind::GetAttribute)
+        expandTransposed(graph, *node, result);
       if (!node->is(Opcode::CallModule))
         continue;
       ModuleRef module = source.getModule(*node);
@@ -75,6 +77,23 @@ public:
 private:
   static bool isComposite(const Module &module) {
     return module.getClass() && (module.getClass()->op == OpKind::Sequence || module.getClass()->op == OpKind::ConvAdd);
+  }
+
+  /// getattr(x, "T") and "mT", as methods that have kernels.
+  static void expandTransposed(Graph &graph, Node &node, ExpandedModel &result) {
+    if (node.getArgs().size() != 2 || !node.getArg(0).isNode() || !node.getArg(1).isString())
+      return;
+    const std::string name = node.getArg(1).getString();
+    if (name != "T" && name != "mT")
+      return;
+    Graph::InsertPoint guard = Graph::InsertPoint::before(&node);
+    Node *value = name == "T" ? graph.callMethod(requireMethod("t"), {node.getArg(0)})
+                              : graph.callMethod(requireMethod("transpose"), {node.getArg(0), int64_t(-2), int64_t(-1)});
+    value->setLoc(node.getLoc());
+    result.originals[value] = result.originals.lookup(&node);
+    result.originals.erase(&node);
+    node.replaceAllUsesWith(value);
+    graph.erase(&node);
   }
 
   /// Modules of quantization-aware training whose binding leaves the activation to the next node.

@@ -7,6 +7,7 @@
 #include "backends/runtime/MemoryPlan.h"
 #include "backends/runtime/PlanBuilder.h"
 #include "backends/runtime/StandIns.h"
+#include "backends/runtime/WriteBack.h"
 #include "ir/Diagnostics.h"
 #include "ir/Infer.h"
 #include "ir/Ops.h"
@@ -396,6 +397,8 @@ llvm::Expected<std::unique_ptr<Program>> Program::compile(const GraphModule &mod
   llvm::Expected<ExpandedModel> expanded = expandComposites(model);
   if (!expanded)
     return expanded.takeError();
+  if (llvm::Error err = writeBack(expanded->model))
+    return err;
   auto impl = std::make_unique<Impl>(std::move(*expanded), options);
   if (const Argument *engine = model.findMeta("engine"); options.engine.empty() && engine && engine->isString())
     impl->options.engine = engine->getString();

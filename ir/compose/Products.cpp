@@ -1,7 +1,10 @@
-// tensordot and bilinear as matrix products, weight_norm and cosine_similarity as quotients, distances and sums over channels.
+// tensordot, bilinear and linear of float16 weights as matrix products, rounding to decimals, weight_norm and cosine_similarity as quotients, distances and sums over channels.
 #include "ir/compose/Composer.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <cstdlib>
 
 namespace qfx {
 
@@ -85,6 +88,32 @@ llvm::Expected<Argument> composeTensordot(Composer &composer) {
   Node *first = composer.reshape(composer.permute(a.node, aOrder), {rows, inner});
   Node *second = composer.reshape(composer.permute(b.node, bOrder), {inner, columns});
   return Argument(composer.reshape(composer.function("torch.mm", {first, second}), std::move(sizes)));
+}
+
+/// Half to even, in steps of 10^-decimals (operators 24.5).  Rule `round_to_decimals`: powers that float32 holds.
+llvm::Expected<Argument> composeRoundTo(Composer &composer) {
+  QFX_TRY(input, composer.input("input"));
+  QFX_TRY(decimals, composer.context.getInt("decimals"));
+  if (decimals < -38 || decimals > 38)
+    return composer.context.fail("decimals", "wants -38 to 38 decimals, got {0}", decimals);
+  if (decimals == 0)
+    return Argument(composer.function("aten.round.default", {input.node}));
+  const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  const char *into = decimals > 0 ? "torch.mul" : "torch.div", *back = decimals > 0 ? "torch.div" : "torch.mul";
+  return Argument(composer.function(back, {composer.function("aten.round.default", {composer.function(into, {input.node, power})}), power}));
+}
+
+/// The weight is packed as float16 where it is used (operators 11.2).
+llvm::Expected<Argument> composeLinearFp16(Composer &composer) {
+  QFX_TRY(input, composer.input("input"));
+  QFX_TRY(weight, composer.input("weight"));
+  Argument bias;
+  if (composer.context.hasValue("bias")) {
+    QFX_TRY(given, composer.input("bias"));
+    bias = given.node;
+  }
+  Node *packed = composer.function("torch.ops.quantized.linear_prepack_fp16", {weight.node, bias});
+  return Argument(composer.function("torch.ops.quantized.linear_dynamic_fp16", {input.node, packed}));
 }
 
 /// y[..., o] = sum_ij x1[..., i] * weight[o, i, j] * x2[..., j] + bias[o].  Rules `bilinear_rank`, `bilinear_shape`.

@@ -94,7 +94,7 @@ llvm::Expected<ValueType> inferNumElements(const InferContext &context) {
   return ValueType(multiplyAll(input.shape));
 }
 
-/// Rule `get_attribute_name`: shape, ndim, dtype, device, is_quantized, requires_grad.
+/// Rule `get_attribute_name`: shape, ndim, dtype, device, is_quantized, requires_grad; T and mT, which the runtime writes as t and transpose.
 llvm::Expected<ValueType> inferGetAttribute(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   const std::string &name = context.getCall().get("name").arg.getString();
@@ -110,8 +110,35 @@ llvm::Expected<ValueType> inferGetAttribute(const InferContext &context) {
     return ValueType::host(isQuantized(input.dtype));
   if (name == "requires_grad")
     return ValueType::host(false);
-  return context.fail("name", "knows shape, ndim, dtype, device, is_quantized and requires_grad of a tensor, got '{0}'",
-                      name);
+  if (name == "T" || name == "mT") {
+    const size_t rank = input.getRank();
+    if (name == "T" ? rank > 2 : rank < 2)
+      return context.fail("rank", "wants a tensor of rank {0} for '{1}', got {2}", name == "T" ? "<= 2" : ">= 2", name, toString(input));
+    if (isQuantized(input.dtype))
+      if (llvm::Error err = checkPerTensor(context, input, "input"))
+        return err;
+    if (rank >= 2)
+      std::swap(input.shape[rank - 1], input.shape[rank - 2]);
+    input.format = MemoryFormat::Contiguous;
+    return ValueType(input);
+  }
+  return context.fail("name", "knows shape, ndim, dtype, device, is_quantized, requires_grad, T and mT of a tensor, got '{0}'", name);
+}
+
+/// Rules `quantizer_number_dtype`, `quantizer_number_scheme` (operators 12).  Unknown where the parameters come with the value.
+llvm::Expected<ValueType> inferQuantizerNumber(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  const std::string &what = context.getCall().get("what").arg.getString();
+  if (!isQuantized(input.dtype))
+    return context.fail("dtype", "wants a quantized tensor for '{0}', got {1}", what, toString(input));
+  if (!input.quantizer)
+    return ValueType();
+  const bool wantsTensor = what != "q_per_channel_axis";
+  if (input.quantizer->isPerTensor() != wantsTensor)
+    return context.fail("scheme", "wants a tensor quantized per {0} for '{1}', got {2}", wantsTensor ? "tensor" : "channel", what, toString(input));
+  if (what == "q_scale")
+    return ValueType::host(Argument(input.quantizer->getScale()));
+  return ValueType::host(Argument(what == "q_zero_point" ? input.quantizer->getZeroPoint() : static_cast<int64_t>(input.quantizer->getAxis())));
 }
 
 llvm::Expected<ValueType> inferLength(const InferContext &context) {
@@ -138,6 +165,29 @@ llvm::Expected<ValueType> inferToInt(const InferContext &context) {
   if (!(std::abs(value) < 0x1p62))
     return context.fail("range", "has no int for {0}", number->getNumber());
   return ValueType(Dim(static_cast<int64_t>(value)));
+}
+
+/// float, sqrt, floor and ceil of a host number.  Unknown while it hangs on an open size.  Rules `host_math_input`, `host_math_range`.
+llvm::Expected<ValueType> inferHostMath(const InferContext &context) {
+  ValueType input = context.getValue("input");
+  if (const Dim *dim = input.getDim(); input.isUnknown() || (dim && !dim->isStatic()))
+    return ValueType();
+  std::optional<Argument> number = input.getConstant();
+  if (!number || !number->isNumber())
+    return context.fail("input", "wants a host number");
+  const std::string &what = context.getCall().get("what").arg.getString();
+  const double value = number->getNumber();
+  if (what == "float")
+    return ValueType::host(Argument(value));
+  if (what == "sqrt") {
+    if (!(value >= 0))
+      return context.fail("range", "has no root of {0}", value);
+    return ValueType::host(Argument(std::sqrt(value)));
+  }
+  const double whole = what == "floor" ? std::floor(value) : std::ceil(value);
+  if (!(std::abs(whole) < 0x1p62))
+    return context.fail("range", "has no int for {0}", value);
+  return ValueType(Dim(static_cast<int64_t>(whole)));
 }
 
 /// None, of a condition that shapes decide.  Rules `assert_condition` (not false), `assert_host` (no tensor).

@@ -2,6 +2,7 @@
 #include "ir/infer/ConvolutionDetail.h"
 
 #include "ir/Module.h"
+#include "ir/OpKind.h"
 
 namespace qfx {
 
@@ -17,9 +18,15 @@ size_t getSpatialRank(const InferContext &context) {
 
 static llvm::Expected<llvm::SmallVector<int64_t, 3>> readAxes(const InferContext &context, llvm::StringRef slot,
                                                               size_t count, int64_t least) {
-  auto given = context.getInts(slot, count);
+  const OpKind op = context.getCall().op->kind;
+  const bool mayBeTwo = op == OpKind::ConvPrepack1d || op == OpKind::ConvTransposePrepack1d; // then the second counts (operators 5.2)
+  auto given = context.getInts(slot, mayBeTwo ? 0 : count);
   if (!given)
     return given.takeError();
+  if (mayBeTwo && (given->empty() || given->size() > 2))
+    return context.fail("geometry", "wants one or two numbers for {0}, got {1}", slot, given->size());
+  if (mayBeTwo)
+    given->erase(given->begin(), given->end() - 1);
   for (int64_t value : *given)
     if (value < least || value > kMaxGeometry)
       return context.fail("geometry", "wants {0} in {1}..2^30, got {2}", slot, least, value);

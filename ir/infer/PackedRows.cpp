@@ -16,6 +16,15 @@ llvm::Expected<ValueType> inferRowwisePrepack(const InferContext &context) {
     return context.fail("dtype", "wants a float32 or float16 weight, got {0}", toString(weight));
   if (weight.getRank() < 2)
     return context.fail("rank", "wants a weight of rank >= 2, got {0}", toString(weight));
+  if (context.hasValue("rowwise_min_max")) {
+    QFX_TRY(ranges, context.getTensor("rowwise_min_max"));
+    if (ranges.dtype != DType::Float32 || ranges.getRank() != 2 || !ranges.shape[1].mayEqual(Dim(2)) ||
+        weight.getRank() != 2 || !ranges.shape[0].mayEqual(weight.shape[0]))
+      return context.fail("ranges", "wants a weight of rank 2 and float32 ranges [rows, 2], got {0} and {1}", toString(weight),
+                          toString(ranges));
+    if (isOptimized)
+      return context.fail("search", "wants ranges or a search for them, not both");
+  }
   if (isOptimized) {
     QFX_TRY(bins, context.getInt("nbins"));
     QFX_TRY(ratio, context.getNumber("ratio"));

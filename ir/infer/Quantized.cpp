@@ -29,6 +29,14 @@ llvm::Expected<ValueType> inferQuantizedSame(const InferContext &context) {
   return ValueType(input);
 }
 
+/// Rule `quantized_leaky_relu_inplace`: what is written in place keeps its parameters (operators 14).
+llvm::Expected<ValueType> inferQuantizedLeakyRelu(const InferContext &context) {
+  QFX_TRY(writes, context.getBool("inplace"));
+  if (writes && context.hasValue("output_scale"))
+    return context.fail("inplace", "cannot rescale with 'inplace'");
+  return inferQuantizedSame(context);
+}
+
 /// Rule `quantized_softmax_dim`; without one the legacy rule of float softmax.
 llvm::Expected<ValueType> inferQuantizedSoftmax(const InferContext &context) {
   QFX_TRY(result, inferQuantizedSame(context));

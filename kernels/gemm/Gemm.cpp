@@ -42,6 +42,7 @@ static GemmTile makeTile(const PackedGemm &weights, const RequantParams &params,
   tile.low = params.low;
   tile.high = params.high;
   tile.floor = params.floor;
+  tile.fusesBias = params.fusesBias;
   return tile;
 }
 

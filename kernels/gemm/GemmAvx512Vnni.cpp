@@ -21,6 +21,7 @@ struct Avx512Ops {
   static QFX_INLINE Float toFloat(Acc x) { return _mm512_cvtepi32_ps(x); }
   static QFX_INLINE Float addFloats(Float x, Float y) { return _mm512_add_ps(x, y); }
   static QFX_INLINE Float mulFloats(Float x, Float y) { return _mm512_mul_ps(x, y); }
+  static QFX_INLINE Float fmaFloats(Float x, Float y, Float z) { return _mm512_fmadd_ps(x, y, z); }
   /// A NaN in x stays (maxps gives its second operand then).
   static QFX_INLINE Float maxFloats(Float floor, Float x) { return _mm512_max_ps(floor, x); }
   /// RNE(min(x, bound)); too small and NaN give the smallest integer.

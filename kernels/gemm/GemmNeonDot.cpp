@@ -21,6 +21,7 @@ struct NeonOps {
   static QFX_INLINE Float toFloat(Acc x) { return vcvtq_f32_s32(x); }
   static QFX_INLINE Float addFloats(Float x, Float y) { return vaddq_f32(x, y); }
   static QFX_INLINE Float mulFloats(Float x, Float y) { return vmulq_f32(x, y); }
+  static QFX_INLINE Float fmaFloats(Float x, Float y, Float z) { return vfmaq_f32(z, x, y); }
   /// A NaN in x stays.
   static QFX_INLINE Float maxFloats(Float floor, Float x) { return vmaxq_f32(floor, x); }
   /// RNE(min(x, bound)); a NaN gives an integer below every code, as on x86.

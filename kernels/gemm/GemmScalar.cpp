@@ -14,7 +14,9 @@ static uint8_t finishCode(int32_t acc, int n, const GemmTile &tile) {
 }
 
 static float finishFloat(int32_t acc, int n, const GemmTile &tile) {
-  float value = static_cast<float>(acc) * tile.multiplier[n] + tile.bias[n];
+  const float total = static_cast<float>(acc);
+  const float value = tile.fusesBias ? __builtin_fmaf(total, tile.multiplier[n], tile.bias[n])
+                                     : total * tile.multiplier[n] + tile.bias[n];
   return value < tile.floor ? tile.floor : value;
 }
 

@@ -42,6 +42,7 @@ struct GemmTile {
   const float *multiplier;
   int32_t zeroPoint, low, high;
   float floor;
+  bool fusesBias; ///< of the float output
 };
 
 /// Computes `rows` (1..the kernel's rows) rows of the tile.

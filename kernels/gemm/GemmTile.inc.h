@@ -1,6 +1,6 @@
 // The GEMM tile, once for all instruction sets: multiply a panel, then finish each row from registers.
 //
-// Ops gives: Acc (s32 lanes), Float, kLanes, zero, add, loadInts, loadFloats, toFloat, addFloats, mulFloats,
+// Ops gives: Acc (s32 lanes), Float, kLanes, zero, add, loadInts, loadFloats, toFloat, addFloats, mulFloats, fmaFloats,
 // maxFloats(floor, x), roundBelow(x, bound), storeInts, storeFloats, storeCodes.
 // Dot gives: A, B, kStep, loadA(a), loadB(b, halfBytes), dot(acc, a, b).
 // Included by the instruction set files only; everything is local to them.
@@ -65,8 +65,8 @@ QFX_INLINE void storeFloatRow(const typename Ops::Acc (&acc)[NV], const GemmTile
   for (int v = 0; v < NV; ++v) {
     int c = v * Ops::kLanes;
     typename Ops::Float value = Ops::toFloat(Ops::add(acc[v], Ops::loadInts(tile.offset + c)));
-    value = Ops::mulFloats(value, Ops::loadFloats(tile.multiplier + c));
-    value = Ops::addFloats(value, Ops::loadFloats(tile.bias + c));
+    typename Ops::Float multiplier = Ops::loadFloats(tile.multiplier + c), bias = Ops::loadFloats(tile.bias + c);
+    value = tile.fusesBias ? Ops::fmaFloats(value, multiplier, bias) : Ops::addFloats(Ops::mulFloats(value, multiplier), bias);
     Ops::storeFloats(out + c, Ops::maxFloats(floor, value));
   }
   if (!whole)

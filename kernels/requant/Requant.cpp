@@ -133,6 +133,7 @@ RequantParams prepareDequant(const RequantSpec &spec, const int32_t *weightSum, 
     tables.bias[c] = spec.bias ? spec.bias[c] : 0.0f;
   }
   params.floor = spec.relu ? 0.0f : -std::numeric_limits<float>::infinity();
+  params.fusesBias = spec.fusesBias;
   return params;
 }
 
@@ -153,8 +154,9 @@ void dequantizeRow(const int64_t *acc, int64_t rowSum, int64_t first, int64_t ch
                    float *dst) {
   for (int64_t i = 0; i < channels; ++i) {
     int64_t c = first + i;
-    float value = static_cast<float>(finishAccumulator(acc[i], rowSum, c, params)) * params.multiplier[c];
-    value = value + params.bias[c];
+    const float total = static_cast<float>(finishAccumulator(acc[i], rowSum, c, params));
+    float value = params.fusesBias ? std::fma(total, params.multiplier[c], params.bias[c])
+                                   : total * params.multiplier[c] + params.bias[c];
     dst[i] = value < params.floor ? params.floor : value;
   }
 }

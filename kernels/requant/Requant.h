@@ -27,11 +27,12 @@ struct RequantSpec {
   int32_t dstZeroPoint = 0;     ///< z_y, within [0, 255]; unused by the float output
   bool relu = false;            ///< lower clamp at z_y (codes) or at 0 (float output)
   OutputStage stage = OutputStage::F;
+  bool fusesBias = false;       ///< the float output is rounded once, as FBGEMM's compiler makes it
 };
 
 /// The tables an epilogue reads, per output channel.  With acc the dot product sum a*w of raw codes:
 ///   codes : clamp(RNE(f32(f32(f32(acc + offset) + bias) * multiplier)) + zeroPoint, low, high)
-///   float : max(f32(f32(acc + offset) * multiplier) + bias, floor)
+///   float : max(f32(f32(acc + offset) * multiplier) + bias, floor), or max(fma(f32(acc + offset), multiplier, bias), floor)
 /// When `exact32` is false the sums are made in int64 and -wz*(sum of a) is added too: `wide` tables are read then.
 struct RequantParams {
   const int32_t *offset = nullptr;     ///< -z_x * (sum w - K z_w) [+ rounded bias of stage Q], modulo 2^32
@@ -41,6 +42,7 @@ struct RequantParams {
   const int32_t *weightZeroPoint = nullptr; ///< expanded to all channels; null: all 0
   int32_t zeroPoint = 0, low = 0, high = 255;
   float floor = 0;                     ///< -infinity, or 0 with relu
+  bool fusesBias = false;              ///< the second form of the float output
   bool exact32 = true;                 ///< acc + offset always fits int32
 };
 
@@ -62,7 +64,8 @@ bool canUseStageQ(const RequantSpec &spec, bool &badMultiplier);
 /// Source: spec operators 3.5-3.7 (FBGEMM requantization, QNNPACK requantization); steps are binary32, none fused.
 RequantParams prepareRequant(const RequantSpec &spec, const int32_t *weightSum, void *memory);
 
-/// Prepares the tables of the float output of dynamic linear: y = f32(f32(acc) * f32(s_x * s_w)) + b (operators 11.1).
+/// Prepares the tables of the float output of dynamic linear: y = f32(f32(acc) * f32(s_x * s_w)) + b (operators 11.1; qnnpack), or
+/// with spec.fusesBias fma(f32(acc), f32(s_x * s_w), b) (FBGEMM as PyTorch 2.13 ships it; test/golden/quantized).
 RequantParams prepareDequant(const RequantSpec &spec, const int32_t *weightSum, void *memory);
 
 /// clamp(RNE(value), low, high) for integers |low|, |high| < 2^22; NaN gives low.

@@ -16,12 +16,14 @@ struct RowDequant {
   const float *weightScale; ///< real units per step
   const float *bias;        ///< real units
   float floor;              ///< -infinity, or 0 with relu
+  bool fusesBias = false;   ///< product and bias are rounded once
 };
 
 /// Row functions of one instruction set; results do not depend on it.
 struct RowDequantKernels {
   /// In place, n >= 0 elements: the bits of an s32 dot product of raw codes become
   /// max(f32(f32(acc - zeroPoint * weightSum) * f32(scale * weightScale)) + bias, floor); a NaN stays.  The difference fits s32.
+  /// With fusesBias product and bias are rounded once.
   /// Source: spec operators 11.1 with one (s, z) per row.
   void (*finish)(float *values, int64_t n, const RowDequant &row);
 };

@@ -13,9 +13,11 @@ template <class Ops> void finishRow(float *values, int64_t n, const RowDequant &
   constexpr int N = Ops::N;
   const F scale = Ops::set(row.scale), floor = Ops::set(row.floor);
   const auto zeroPoint = Ops::setInt(row.zeroPoint);
+  const bool fuses = row.fusesBias;
   auto batch = [&](const float *v, const int32_t *sum, const float *w, const float *b) {
     auto acc = Ops::sub(Ops::bitsOf(Ops::load(v)), Ops::mul(zeroPoint, Ops::loadInt(sum)));
-    return Ops::max(floor, Ops::toFloat(acc) * (scale * Ops::load(w)) + Ops::load(b));
+    const F total = Ops::toFloat(acc), multiplier = scale * Ops::load(w), bias = Ops::load(b);
+    return Ops::max(floor, fuses ? Ops::fma(total, multiplier, bias) : total * multiplier + bias);
   };
   int64_t i = 0;
   for (; i + N <= n; i += N)

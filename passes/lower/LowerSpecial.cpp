@@ -45,6 +45,9 @@ static bool isOutputParameter(const SlotInfo &slot) { return slot.name == "outpu
 /// Has PyTorch's schema no default here?  (The table lets optional tensors be left out, `Tensor? weight` of a schema does not.)
 static bool isRequired(const SlotInfo &slot) { return !slot.isOptional || slot.type == SlotType::Tensor; }
 
+/// What an argument says: the operator's slot that it fills, or its own name where it is accepted and fills none (`inplace`).
+static llvm::StringRef getMeaning(const SlotInfo &slot) { return slot.target.empty() ? slot.name : slot.target; }
+
 /// Do the float call's arguments mean the same in its quantized twin, and lack nothing that the twin has no default for?
 static bool fitsTwin(const Node &ref, const TargetInfo &twin, const Kwargs &kwargs) {
   llvm::ArrayRef<SlotInfo> floatSlots = ref.getTarget()->getSignature().getSlots(), slots = twin.getSignature().getSlots();
@@ -52,7 +55,7 @@ static bool fitsTwin(const Node &ref, const TargetInfo &twin, const Kwargs &kwar
   if (numPositional > std::min(floatSlots.size(), slots.size()))
     return false;
   for (size_t i = 0; i < numPositional; ++i)
-    if (floatSlots[i].target != slots[i].target || isOutputParameter(slots[i]))
+    if (getMeaning(floatSlots[i]) != getMeaning(slots[i]) || isOutputParameter(slots[i]))
       return false;
   return llvm::all_of(slots.drop_front(numPositional), [&](const SlotInfo &slot) {
     return !isRequired(slot) || isOutputParameter(slot) ||
@@ -78,7 +81,7 @@ static llvm::Error callQuantizedFunction(GraphModule &model, Node &ref, const Ta
     args = {bound->get("input").arg};
     kwargs.clear();
     for (const SlotInfo &slot : target.getSignature().getSlots().drop_front())
-      if (const BoundSlot *value = bound->find(slot.target); value && (value->isGiven || isRequired(slot)))
+      if (const BoundSlot *value = bound->find(getMeaning(slot)); value && (value->isGiven || isRequired(slot)))
         kwargs.emplace_back(slot.name, value->arg);
   }
   kwargs.emplace_back("output_scale", scale);

@@ -192,6 +192,22 @@ def hand_cases():
         cases.append(module(name, linear, {"weight": qw, "bias": bias}, [x], y))
     cases.append(function("torch.ops.quantized.linear_prepack", [qw, bias], None))
     cases.append(function("torch.ops.quantized.linear_prepack_fp16", [weight, bias], None))
+    pack = {"call": "torch.ops.quantized.linear_prepack", "args": [qw, bias], "kwargs": {}}
+    for text in ("", "relu_"):
+        cases.append(function("torch.ops.quantized.linear_with_input_q_dq_qweight_dq_%soutput_fp32" % text, [x, {"float": 0.5}, 10, pack], y))
+    cases.append(function("torch.ops.quantized.linear_dynamic_fp16_unpacked_weight", [x, weight, bias], y))
+    cases.append(function("torch.ops.quantized.linear_unpack", [pack], None))
+    pack = {"call": "torch.ops.quantized.conv2d_prepack", "args": [t("qint8", 4, 6, 3, 3, q=[0.02, 0]), None, [2, 1], [1, 0], [1, 1], 1], "kwargs": {}}
+    for text in ("conv2d_stride", "conv2d_padding", "conv2d_output_padding", "conv2d_dilation", "conv2d_groups", "conv2d_transpose"):
+        cases.append(function("torch.ops.quantized." + text, [pack], None))
+    pack = {"call": "torch.ops.quantized.embedding_bag_prepack", "args": [t("quint8", 7, 5, q=[0.1, 0])], "kwargs": {}}
+    cases.append(function("torch.ops.quantized.embedding_bag_unpack", [pack], t("quint8", 7, 5, q=[0.1, 0])))
+    cases.append(function("torch.ops.quantized.embedding_bag_byte_prepack_with_rowwise_min_max", [t("f32", 5, 4), t("f32", 5, 2)], t("u8", 5, 12)))
+    cases.append(function("aten.round.default", [x], x))
+    for text in ("builtins.float", "math.sqrt", "math.floor", "math.ceil"):
+        cases.append(function(text, [9], None))
+    for text in ("q_scale", "q_zero_point"):
+        cases.append(function("torch." + text, [t("quint8", 4, 6, q=q)], None))
     for way, end in (("dynamic", [bias, bias, True]), ("fp16", [])):
         packs = [{"call": "torch.ops.quantized.linear_prepack" + ("_fp16" if way == "fp16" else ""), "args": [weight if way == "fp16" else qw, bias],
                   "kwargs": {}} for _ in range(2)]

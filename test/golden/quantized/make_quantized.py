@@ -4,8 +4,10 @@ import warnings
 import torch
 
 import conversions
+import dynamic
 import elementwise
 import golden
+import inplace
 import order
 import spatial
 import weighted
@@ -15,7 +17,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     made = golden.Golden()
-    for part in (weighted, elementwise, spatial, conversions, order, wide):
+    for part in (weighted, elementwise, spatial, conversions, order, wide, dynamic, inplace):
         before = len(made.cases)
         part.all_cases(made)
         print(part.__name__, len(made.cases) - before)

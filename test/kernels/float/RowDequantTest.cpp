@@ -28,12 +28,13 @@ TEST_CASE("sums of rows become floats by the rule on every instruction set", "[f
       }
       const bool relu = n % 2, isNan = n % 7 == 0;
       RowDequant row{isNan ? __builtin_nanf("") : random.uniform(0.001f, 1), static_cast<int32_t>(random.below(256)), weightSum.data() + shift,
-                     scale.data() + shift, bias.data() + shift, relu ? 0.0f : -__builtin_inff()};
+                     scale.data() + shift, bias.data() + shift, relu ? 0.0f : -__builtin_inff(), n % 3 == 0};
       kernels.finish(values.data() + shift, n, row);
       for (int i = 0; i < n; ++i) {
         size_t at = static_cast<size_t>(i + shift);
-        float product = static_cast<float>(sums[at] - row.zeroPoint * weightSum[at]) * (row.scale * scale[at]);
-        float expected = product + bias[at];
+        const float total = static_cast<float>(sums[at] - row.zeroPoint * weightSum[at]), multiplier = row.scale * scale[at];
+        const float product = total * multiplier;
+        float expected = row.fusesBias ? std::fma(total, multiplier, bias[at]) : product + bias[at];
         expected = expected < row.floor ? row.floor : expected;
         same &= isNan ? std::isnan(values[at]) : std::memcmp(&expected, &values[at], sizeof(float)) == 0;
       }

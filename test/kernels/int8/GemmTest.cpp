@@ -176,6 +176,7 @@ TEST_CASE("gemm with a float output", "[gemm]") {
           options.relu = seed % 2;
           options.weightZeroPoint = seed % 5 == 0;
           options.bias = seed % 3 != 0;
+          options.fusesBias = seed % 4 < 2;
           Problem problem(seed++, m, n, k, Codes::Any, false, options);
           std::vector<float> dst = run<float>(kernel, problem, TileOutput::Float, 1, false);
           for (int64_t i = 0; i < m; ++i)

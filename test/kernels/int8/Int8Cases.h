@@ -53,7 +53,7 @@ struct Scales {
 };
 
 struct ScaleOptions {
-  bool perChannel = true, bias = true, weightZeroPoint = false, relu = false;
+  bool perChannel = true, bias = true, weightZeroPoint = false, relu = false, fusesBias = false;
   kernels::OutputStage stage = kernels::OutputStage::F;
 };
 
@@ -81,6 +81,7 @@ inline std::unique_ptr<Scales> randomScales(std::mt19937 &random, int64_t channe
   spec.perChannel = options.perChannel;
   spec.bias = options.bias ? scales->bias.data() : nullptr;
   spec.relu = options.relu;
+  spec.fusesBias = options.fusesBias;
   spec.stage = options.stage;
   return scales;
 }
@@ -127,8 +128,9 @@ inline uint8_t expectedCode(const kernels::RequantSpec &spec, int64_t channel, i
 inline float expectedFloat(const kernels::RequantSpec &spec, int64_t channel, int64_t acc) {
   volatile float scale =
       static_cast<float>(spec.srcScale) * static_cast<float>(spec.weightScale[spec.perChannel ? channel : 0]);
+  const float bias = spec.bias ? spec.bias[channel] : 0.0f;
   volatile float value = static_cast<float>(acc) * scale;
-  value = value + (spec.bias ? spec.bias[channel] : 0.0f);
+  value = spec.fusesBias ? std::fma(static_cast<float>(acc), float(scale), bias) : value + bias;
   return spec.relu && value < 0 ? 0.0f : float(value);
 }
 
