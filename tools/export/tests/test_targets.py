@@ -107,12 +107,12 @@ class FunctionTest(Case):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_method_without_an_operator(self):
-        model = Calls(lambda x: (x * 2).fill_(3) + x)
-        with self.assertRaisesRegex(qfx_export.ExportError, "calls the tensor method 'fill_', for which qfx has no operator"):
+        model = Calls(lambda x: (x * 2).addcmul_(x, x) + x)
+        with self.assertRaisesRegex(qfx_export.ExportError, "calls the tensor method 'addcmul_', for which qfx has no operator"):
             self.export(model, torch.randn(2, 3), trace="fx")
-        with self.assertWarnsRegex(UserWarning, "'fill_'"):
+        with self.assertWarnsRegex(UserWarning, "'addcmul_'"):
             text = self.export(model, torch.randn(2, 3))
-        self.assertIn("call_function[aten.fill.Scalar]", text)
+        self.assertIn("call_function[aten.addcmul.default]", text)
 
     def test_exported_spellings_are_understood(self):
         self.assertTrue(is_known("function", "torch.ops.quantized.add.default"))
