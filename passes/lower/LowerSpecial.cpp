@@ -5,6 +5,8 @@
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/ValueOrigin.h"
+#include "passes/lower/CodesQParams.h"
+#include "passes/lower/QuantizedCat.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -116,10 +118,18 @@ static bool mayGiveCodes(const Node &ref, const Node &quantize, const LoweringRo
   return llvm::all_of(ref.getUsers(), [&](const Node *user) { return user == &quantize || readsShape(*user) || readsShapeAttribute(*user); });
 }
 
+/// Would codes joined behind `firstCodes`, whose parameters they would take, have others than `quantize` says?  They do where the first operand
+/// is a sigmoid or a dropout, or where the join has no qconfig and its operands share no observer; values beyond its range would be cut off (qfx rule).
+static bool joinsOtherQParams(const LowerState &state, const CodesQParams &qparams, const Node &quantize, const Node &firstCodes) {
+  std::optional<OutputQParams> codes = qparams.find(firstCodes);
+  return codes && !(*codes == getOutputQParams(state, quantize));
+}
+
 llvm::Error lowerSpecialPatterns(LowerState &state) {
   static const TargetInfo &toMethod = requireMethod("to");
   Graph &graph = state.model.getGraph();
   ModuleCalls calls;
+  CodesQParams qparams(state);
   for (Node *quantize : graph.getNodeVector()) {
     bool isQuantize = isStaticQuantize(state, *quantize);
     bool isHalf = quantize->is(Opcode::CallMethod) && quantize->getTarget() == &toMethod && quantize->getArgs().size() == 2 &&
@@ -136,6 +146,14 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
     bool isPrelu = ref->is(Opcode::CallModule) && state.model.getModule(*ref)->isA(prelu);
     if (isPrelu && state.prepared.isExplicitlyNone(*ref)) // its slope is measured by the qconfig's observer
       continue;
+    const Node &firstCodes = *dequantizes.front()->getArg(0).getNode();
+    if (isQuantize && isJoin(*ref) && joinsOtherQParams(state, qparams, *quantize, firstCodes)) {
+      if (!getJoinedCodes(*quantize).empty())
+        lowerToQuantizedCat(*quantize);
+      continue; // any other join stays in float
+    }
+    if (isQuantize)
+      qparams.replace(*quantize, *ref, *row, firstCodes);
     if (ref->is(Opcode::CallModule) && row->to && isQuantize)
       calls.add(*ref, *row->to, getOutputQParams(state, *quantize));
     for (Node *dequantize : dequantizes)

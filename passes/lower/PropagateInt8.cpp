@@ -3,6 +3,7 @@
 #include "ir/OpKind.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
+#include "passes/lower/QuantizedCat.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -116,33 +117,10 @@ private:
 
   /// cat([dequantize(a), dequantize(b)]) -> quantize(s, z), one of them a piece: quantized::cat([a, b], dim, s, z).
   void joinPieces(Node &quantize) {
-    static const TargetInfo &cat = requireFunction("torch.cat");
-    static const TargetInfo &quantizedCat = requireFunction("torch.ops.quantized.cat");
-    Node *join = isQuantize(quantize) ? quantize.getArg(0).getNodeOrNull() : nullptr;
-    if (!isFunctionCall(join, cat) || !join->hasOneUser())
+    if (!isQuantize(quantize))
       return;
-    const Argument *tensors = findOperand(*join, 0, "tensors"), *dim = findOperand(*join, 1, "dim");
-    if (!tensors || !tensors->isSequence())
-      return;
-    Argument::Elements codes;
-    bool hasPiece = false;
-    for (const Argument &element : tensors->getElements()) {
-      Node *floats = element.getNodeOrNull();
-      if (!isDequantize(floats))
-        return;
-      codes.push_back(floats->getArg(0));
-      hasPiece |= pieces.count(floats->getArg(0).getNodeOrNull()) != 0;
-    }
-    if (!hasPiece)
-      return;
-    auto insertPoint = Graph::InsertPoint::before(&quantize);
-    Node *joined = graph.callFunction(quantizedCat, {Argument::list(std::move(codes)), dim ? *dim : Argument(0), quantize.getArg(1),
-                                                     quantize.getArg(2)});
-    joined->setLoc(join->getLoc());
-    joined->setScope(join->getScope());
-    quantize.replaceAllUsesWith(joined);
-    graph.erase(&quantize);
-    graph.erase(join);
+    if (llvm::any_of(getJoinedCodes(quantize), [&](Node *codes) { return pieces.count(codes) != 0; }))
+      lowerToQuantizedCat(quantize);
   }
 
   Graph &graph;

@@ -3,6 +3,7 @@
 
 #include "backends/observe/Observer.h"
 #include "ir/Diagnostics.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 #include "passes/GraphUtils.h"
@@ -40,7 +41,9 @@ using ValuesByName = llvm::StringMap<Tensor>;
 struct Check {
   std::string name; ///< of the reference node
   Tensor lowered;
-  double resolution = 0; ///< what binary32 can tell of the operands: a sum that cancels may be quantized to finer steps
+  /// What binary32 can tell of the operands, binary16 of those of a float result: a sum that cancels may be quantized to finer steps.
+  double resolution = 0;
+  double slack = 0;      ///< what a scalar loses when it is rounded to its operand's steps, where that moves the result's own grid
 };
 
 /// Real values of codes, with the range that the codes can say.
@@ -161,9 +164,11 @@ private:
     static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
     if (isDequantize(&node)) { // the same of the same codes: nothing to check
       Node *source = node.getArg(0).getNodeOrNull();
-      if (const Tensor *codes = source ? findCodes(*source) : nullptr)
+      if (const Tensor *codes = source ? findCodes(*source) : nullptr) {
         replace(node, codes->getQuantizer() ? dequantizeTensor(*codes) : widen(*codes), given);
-      else if (const Tensor *reals = findLowered(node))
+        if (codes->getQuantizer())
+          steps[replacedBy[&node]] = codes->getQuantizer()->getScale();
+      } else if (const Tensor *reals = findLowered(node))
         replace(node, *reals, given);
       return;
     }
@@ -172,9 +177,17 @@ private:
     if (!counterpart || (counterpart->getDType() != dtype && !isQuantize)) // its value shows behind the quantize only
       return;
     wanted.emplace_back(node.getName(), Argument(&node));
-    checks.push_back({node.getName(), *counterpart, isQuantize ? std::ldexp(getLargestOperand(node, 3), -22) : 0});
+    checks.push_back({node.getName(), *counterpart, isQuantize ? std::ldexp(getLargestOperand(node, 3), -22) : std::ldexp(getLargestOperand(node, 1), -10),
+                      isQuantize ? getScalarRounding(*node.getArg(0).getNode()) : 0});
     if (!isQuantize)
       replace(node, *counterpart, given);
+  }
+
+  /// Half a step of the codes that `sum`, x + 3.0, adds a scalar to: quantized::add rounds it to them; 0 for anything else.
+  double getScalarRounding(const Node &sum) const {
+    if (!sum.getTarget() || (sum.getTarget()->op != OpKind::Add && sum.getTarget()->op != OpKind::Sub) || sum.getInputs().size() != 1)
+      return 0;
+    return steps.lookup(sum.getInputs().front()) / 2;
   }
 
   /// The largest value that `node`, or one up to `depth` operators before it, reads.
@@ -239,7 +252,7 @@ private:
       const Value *value = expectedByName.lookup(check.name);
       if (!value || !value->isTensor())
         return "'" + check.name + "' is no tensor in the reference graph";
-      if (std::string problem = compareValues(check.name, value->tensor, check.lowered, check.resolution); !problem.empty())
+      if (std::string problem = compareValues(check.name, value->tensor, check.lowered, check.resolution, check.slack); !problem.empty())
         return problem;
     }
     size_t numResults = llvm::count_if(*expected, [](const NamedValue &value) { return isResult(value.name); });
@@ -251,13 +264,13 @@ private:
         return "the reference has no result '" + result.name + "'";
       if (!value->isTensor())
         continue;
-      if (std::string problem = compareValues("result " + result.name, value->tensor, result.value.tensor, 0); !problem.empty())
+      if (std::string problem = compareValues("result " + result.name, value->tensor, result.value.tensor, 0, 0); !problem.empty())
         return problem;
     }
     return "";
   }
 
-  static std::string compareValues(const std::string &name, const Tensor &expected, const Tensor &got, double resolution) {
+  static std::string compareValues(const std::string &name, const Tensor &expected, const Tensor &got, double resolution, double slack) {
     if (expected.getSizes() != got.getSizes() || expected.getDType() != got.getDType())
       return llvm::formatv("'{0}': reference {1}, lowered {2}", name, toString(expected.getType()), toString(got.getType()));
     const Reals a(expected), b(got);
@@ -267,13 +280,15 @@ private:
     for (int64_t i = 0; i < expected.getNumElements(); ++i)
       if (double value = std::abs(a.at(i)); std::isfinite(value))
         largest = std::max(largest, value);
-    double unit = areCodes ? std::max({a.scale, b.scale, resolution}) : std::max(kFloatShare * largest, 1e-6);
+    double unit = areCodes ? std::max({a.scale, b.scale, resolution}) : std::max({kFloatShare * largest, resolution, 1e-6});
+    // On one grid both are a whole number of steps apart; on two each rounds by half a step of its own.
+    double most = a.scale == b.scale ? 1.001 : 1.001 + slack / unit;
     for (int64_t i = 0; i < expected.getNumElements(); ++i) {
       double x = a.at(i), y = a.clamp(b.at(i)); // a quantize that lowering dropped would have clamped
       if (x == y || (std::isnan(x) && std::isnan(y)))
         continue;
       double distance = std::abs(x - y) / unit;
-      off += !(distance <= 1.001);
+      off += !(distance <= most);
       worst = std::isnan(distance) ? HUGE_VAL : std::max(worst, distance);
     }
     if (off == 0)
@@ -288,6 +303,7 @@ private:
   ValuesByName referenceValues;
   ValuesByName loweredValues; ///< by the node of the reference that has the same value
   llvm::DenseMap<const Node *, Node *> replacedBy;
+  llvm::DenseMap<const Node *, double> steps; ///< of what the lowered run's codes put in, their scale
   std::vector<Check> checks;
 };
 
