@@ -12,26 +12,6 @@
 
 namespace qfx {
 
-/// operators 6, add_scalar: what x + c has when x has (scale, zeroPoint) over codes lo..hi.
-static std::pair<double, int64_t> addScalar(double scale, int64_t zeroPoint, int64_t lo, int64_t hi, double c) {
-  double steps = std::nearbyint(c / scale);
-  double shifted = static_cast<double>(zeroPoint) - steps;
-  if (shifted < static_cast<double>(lo))
-    return {(static_cast<double>(hi) - shifted) / static_cast<double>(hi - lo) * scale, lo};
-  if (shifted > static_cast<double>(hi))
-    return {(shifted - static_cast<double>(lo)) / static_cast<double>(hi - lo) * scale, hi};
-  return {scale, static_cast<int64_t>(shifted)};
-}
-
-/// operators 6, mul_scalar: x * c.
-static std::pair<double, int64_t> mulScalar(double scale, int64_t zeroPoint, int64_t lo, int64_t hi, double c) {
-  if (c > 0)
-    return {c * scale, zeroPoint};
-  if (c == 0)
-    return {1.0, 0};
-  return {-c * scale, hi - (zeroPoint - lo)};
-}
-
 static llvm::Expected<QParams> deriveQParams(const ConvertState &state, const Module &derived, const Location &loc) {
   const std::string &sourcePath = derived.getAttribute("source").getString();
   ModuleRef source = state.model.getRoot().findModule(sourcePath);
@@ -42,14 +22,9 @@ static llvm::Expected<QParams> deriveQParams(const ConvertState &state, const Mo
     return qparams.takeError();
   if (qparams->scales.size() != 1)
     return error(loc, "derived observer follows '{0}', which is not per tensor", sourcePath).code("convert_derived");
-  const DTypeInfo &info = getDTypeInfo(qparams->dtype);
-  double c = derived.getAttribute("constant").getNumber();
-  const std::string &op = derived.getAttribute("op").getString();
-  double scale = qparams->scales[0];
-  auto [newScale, newZeroPoint] =
-      op == "mul" ? mulScalar(scale, qparams->zeroPoints[0], info.codeMin, info.codeMax, c)
-                  : addScalar(scale, qparams->zeroPoints[0], info.codeMin, info.codeMax, op == "sub" ? -c : c);
-  qparams->scales = {static_cast<float>(newScale)};
+  auto [newScale, newZeroPoint] = deriveQParams(derived.getAttribute("op").getString(), qparams->scales[0], qparams->zeroPoints[0], qparams->dtype,
+                                                derived.getAttribute("constant").getNumber());
+  qparams->scales = {newScale};
   qparams->zeroPoints = {newZeroPoint};
   return qparams;
 }

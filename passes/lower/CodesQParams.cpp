@@ -4,6 +4,7 @@
 #include "ir/Bind.h"
 #include "ir/OpKind.h"
 #include "ir/Ops.h"
+#include "passes/prepare/DerivedObserver.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,7 +21,31 @@ static std::optional<double> readParameter(const GraphModule &model, const Bound
   return tensor && tensor->getNumElements() == 1 ? std::optional<double>(tensor->getElementAsDouble(0)) : std::nullopt;
 }
 
-std::optional<OutputQParams> CodesQParams::find(const Node &codes) const {
+/// The number that quantized::add and quantized::mul take in place of one operand, null if both are codes.
+static const BoundSlot *findScalar(const BoundCall &call) {
+  switch (call.op->kind) {
+  case OpKind::QuantizedAdd:
+  case OpKind::QuantizedAddRelu:
+  case OpKind::QuantizedMul:
+  case OpKind::QuantizedMulRelu:
+    for (llvm::StringRef name : {"input", "other"})
+      if (const BoundSlot *slot = call.find(name); slot && slot->arg.isNumber())
+        return slot;
+    return nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+static std::optional<OutputQParams> derive(OpKind op, std::optional<OutputQParams> operand, DType dtype, double constant) {
+  if (!operand)
+    return std::nullopt;
+  bool isProduct = op == OpKind::QuantizedMul || op == OpKind::QuantizedMulRelu;
+  auto [scale, zeroPoint] = deriveQParams(isProduct ? "mul" : "add", operand->scale, operand->zeroPoint, dtype, constant);
+  return OutputQParams{scale, zeroPoint};
+}
+
+std::optional<OutputQParams> CodesQParams::find(const Node &codes, DType dtype) const {
   for (const Node *node = &codes; node; node = node->getArgs().empty() ? nullptr : node->getArg(0).getNodeOrNull()) {
     if (auto it = known.find(node); it != known.end())
       return it->second;
@@ -35,6 +60,8 @@ std::optional<OutputQParams> CodesQParams::find(const Node &codes) const {
     }
     if (bound->op->has(Traits::KeepsQuantizer))
       continue;
+    if (const BoundSlot *other = findScalar(*bound))
+      return derive(bound->op->kind, find(*node->getArg(node->getArg(0).isNode() ? 0 : 1).getNode(), dtype), dtype, other->arg.getNumber());
     std::optional<double> scale = readParameter(state.model, bound->find("output_scale"));
     std::optional<double> zeroPoint = readParameter(state.model, bound->find("output_zero_point"));
     if (!scale || !zeroPoint)
@@ -57,7 +84,7 @@ void CodesQParams::replace(const Node &quantize, const Node &ref, const Lowering
     known.insert({&ref, getOutputQParams(state, quantize)});
   else if (row.group == LoweringGroup::FixedQParams)
     known.insert({&ref, getFixedQParams(row.from->op == OpKind::Tanh, quantize.getArg(3) == Argument(DType::QInt8))});
-  else if (std::optional<OutputQParams> kept = find(operand))
+  else if (std::optional<OutputQParams> kept = find(operand, quantize.getArg(3).getDType()))
     known.insert({&ref, *kept});
 }
 

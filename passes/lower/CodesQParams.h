@@ -14,8 +14,8 @@ class CodesQParams {
 public:
   explicit CodesQParams(const LowerState &state) : state(state) {}
 
-  /// Of what `codes` gives; nullopt where nothing says so (an addition of a scalar, a custom module).
-  std::optional<OutputQParams> find(const Node &codes) const;
+  /// Of the codes of `dtype` that `codes` gives; nullopt where nothing says so (a custom module).
+  std::optional<OutputQParams> find(const Node &codes, DType dtype) const;
   /// `ref` gives codes from now on, by `row`, in place of `quantize`; `operand` is its first operand's codes.
   void replace(const Node &quantize, const Node &ref, const LoweringRow &row, const Node &operand);
 

@@ -121,7 +121,7 @@ static bool mayGiveCodes(const Node &ref, const Node &quantize, const LoweringRo
 /// Would codes joined behind `firstCodes`, whose parameters they would take, have others than `quantize` says?  They do where the first operand
 /// is a sigmoid or a dropout, or where the join has no qconfig and its operands share no observer; values beyond its range would be cut off (qfx rule).
 static bool joinsOtherQParams(const LowerState &state, const CodesQParams &qparams, const Node &quantize, const Node &firstCodes) {
-  std::optional<OutputQParams> codes = qparams.find(firstCodes);
+  std::optional<OutputQParams> codes = qparams.find(firstCodes, quantize.getArg(3).getDType());
   return codes && !(*codes == getOutputQParams(state, quantize));
 }
 

@@ -6,6 +6,7 @@
 #include "ir/Module.h"
 
 #include <optional>
+#include <utility>
 
 namespace qfx {
 
@@ -28,6 +29,10 @@ struct ScalarOperation {
   double constant;
 };
 std::optional<ScalarOperation> findScalarOperation(const Node &root, const GraphModule &model);
+
+/// Scale (of float32) and zero point of `x <op> constant` when x has these and codes of `dtype` (operators 6, add_scalar and mul_scalar).
+/// \param op  "add", "sub" or "mul"
+std::pair<float, int64_t> deriveQParams(llvm::StringRef op, double scale, int64_t zeroPoint, DType dtype, double constant);
 
 ModuleRef makeDerivedObserver(llvm::StringRef sourcePath, const ScalarOperation &operation, DType dtype);
 bool isDerivedObserver(const Module &module);
