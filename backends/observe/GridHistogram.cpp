@@ -88,6 +88,16 @@ void writeGridHistogram(Module &observer, const GridHistogram &histogram) {
   observer.setBuffer("cell_exponent", Tensor::of<int64_t>(DType::Int64, {}, histogram.exponent));
 }
 
+llvm::Error checkGridHistogram(const Module &observer, const std::string &path) {
+  const GridHistogram histogram = readGridHistogram(observer);
+  const int64_t exponent = chooseExponent(histogram.min, histogram.max, histogram.counts.size());
+  if (histogram.exponent == exponent && histogram.firstCell == findCell(histogram.min, exponent))
+    return llvm::Error::success();
+  return error(observer.getLoc(), "state of '{0}': cells of 2^{1} from {2} on, expected cells of 2^{3} from {4} on for values from {5} to {6}", path,
+               histogram.exponent, histogram.firstCell, exponent, findCell(histogram.min, exponent), histogram.min, histogram.max)
+      .code("observer_state");
+}
+
 llvm::Error constructGrid(Module &observer) {
   if (llvm::Error err = constructMinMax(observer))
     return err;

@@ -33,6 +33,9 @@ struct GridHistogram {
 GridHistogram readGridHistogram(const Module &observer);
 void writeGridHistogram(Module &observer, const GridHistogram &histogram);
 
+/// Do the buffers of an observer that has seen data, of the right dtypes and shapes, describe such a histogram (`observer_state`)?
+llvm::Error checkGridHistogram(const Module &observer, const std::string &path);
+
 /// numerics 2.4 on the range [low, high], clipped to what was seen and to contain zero.
 llvm::Expected<QParams> calculateFromClippedRange(const Module &observer, const GridHistogram &histogram, double low, double high);
 

@@ -67,12 +67,9 @@ const kernels::MinMax &ObservedTensor::getRange() const {
 
 /// The observer that holds the attributes: the one inside a fake-quantizer.
 static const Module &getInner(const Module &observer) {
-  ModuleRef inner = observer.findChild("activation_post_process");
+  ModuleRef inner = observer.findChild(kInnerObserver);
   return inner ? *inner : observer; // the parent keeps the child alive
 }
-
-/// A container child, so that the state dict has no more keys than PyTorch's.
-static constexpr llvm::StringLiteral kNonFinite = "non_finite";
 
 NonFiniteCounts getNonFiniteCounts(const Module &observer) {
   ModuleRef counts = getInner(observer).findChild(kNonFinite);
@@ -116,7 +113,7 @@ static const ObserverInfo &requireObserver(const Module &module) {
 
 llvm::Error observe(Module &observer, const ObservedTensor &input) {
   llvm::Error err = requireObserver(observer).observe(observer, input);
-  if (!observer.findChild("activation_post_process")) // those inside fake-quantizers count for themselves
+  if (!observer.findChild(kInnerObserver)) // those inside fake-quantizers count for themselves
     countNonFinite(observer, input);
   return err;
 }

@@ -51,6 +51,11 @@ bool hasAffineObserved(const Module &observer);
 bool hasInnerObserved(const Module &observer);
 bool needsNoData(const Module &observer);
 
+/// Child of fake-quantizers: the observer inside.
+inline constexpr llvm::StringLiteral kInnerObserver = "activation_post_process";
+/// Child with the counts of getNonFiniteCounts: a container, so that the state dict has no more keys than PyTorch's.
+inline constexpr llvm::StringLiteral kNonFinite = "non_finite";
+
 /// Adds to the module's counts if the range that its observer left in `tensor` shows that there is something to count.
 void countNonFinite(Module &observer, const ObservedTensor &tensor);
 

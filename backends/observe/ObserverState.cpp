@@ -2,6 +2,8 @@
 #include "backends/observe/ObserverState.h"
 
 #include "backends/observe/BuffersDetail.h"
+#include "backends/observe/GridHistogramDetail.h"
+#include "backends/observe/ObserverRowsDetail.h"
 #include "ir/Diagnostics.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
@@ -39,11 +41,11 @@ static bool fitsShape(const Module &module, llvm::StringRef name, const Tensor &
   const bool isRange = name == "min_val" || name == "max_val";
   if (isRange && module.findAttribute("granularity"))
     return true;
-  const bool hasOwnLength = isRange ? module.findAttribute("ch_axis") != nullptr : name == "scale" || name == "zero_point" || name == "block_size";
+  const bool hasOwnLength = isRange ? module.findAttribute("ch_axis") != nullptr : name == "scale" || name == "zero_point" || name == "block_size" || name == "equalization_shape";
   return hasOwnLength ? value.getSizes().size() == 1 : buffer.getSizes() == value.getSizes();
 }
 
-/// What no data gives: a count below 0, a least scale that is none.
+/// What no data gives: a count below 0, a least scale that is none, no scale at all.
 static bool isPossible(llvm::StringRef name, const Tensor &value) {
   auto all = [&](auto holds) {
     if (value.getDType() == DType::Float32)
@@ -55,11 +57,13 @@ static bool isPossible(llvm::StringRef name, const Tensor &value) {
   };
   if (name == "histogram")
     return all([](double count) { return count >= 0 && std::isfinite(count); });
+  if (name == "scale" || name == "zero_point") // whose values convert judges
+    return value.getNumElements() != 0;
   return name != "eps" || all([](double eps) { return eps > 0 && std::isfinite(eps); });
 }
 
-static llvm::Error checkEntry(const Module &module, const std::string &key, llvm::StringRef name, const Tensor &value) {
-  const Tensor *buffer = hasEntry(module, name) ? module.findTensor(name) : nullptr;
+/// \param buffer  what the class has under this name, with the dtype and shape that `value` must have.
+static llvm::Error checkEntry(const Module &module, const std::string &key, llvm::StringRef name, const Tensor *buffer, const Tensor &value) {
   if (!buffer)
     return error(module.getLoc(), "'{0}' has no state '{1}' (key '{2}')", module.getClass()->getBaseName(), name, key).code("observer_state");
   // float zero points and integer ones follow from the scheme, flags from the class; other dtypes are converted nowhere
@@ -72,8 +76,10 @@ static llvm::Error checkEntry(const Module &module, const std::string &key, llvm
                  toString(buffer->getType()))
         .code("observer_state");
   if (!isPossible(name, value))
-    return error(module.getLoc(), "state '{0}' has values that no data gives: {1} finite and {2}", key,
-                 name == "eps" ? "a least scale is" : "counts are", name == "eps" ? "above 0" : "not negative")
+    return error(module.getLoc(), "state '{0}' has values that no data gives: {1}", key,
+                 name == "histogram" ? "counts are finite and not negative"
+                 : name == "eps"     ? "a least scale is finite and above 0"
+                                     : "there is at least one")
         .code("observer_state");
   return llvm::Error::success();
 }
@@ -118,7 +124,8 @@ llvm::Error loadObserverStateDict(Module &root, llvm::ArrayRef<std::pair<std::st
     Tensor value = toPresentValue(*found->second, name, tensor);
     if (options.resetsEps && name == "eps")
       value = Tensor::of<float>(DType::Float32, {1}, 1.1920928955078125e-07f);
-    if (llvm::Error err = checkEntry(*found->second, key, name, value))
+    const Tensor *buffer = hasEntry(*found->second, name) ? found->second->findTensor(name) : nullptr;
+    if (llvm::Error err = checkEntry(*found->second, key, name, buffer, value))
       failures = llvm::joinErrors(std::move(failures), std::move(err));
     else
       changes.push_back({found->second, name.str(), std::move(value)});
@@ -128,6 +135,77 @@ llvm::Error loadObserverStateDict(Module &root, llvm::ArrayRef<std::pair<std::st
   for (Change &change : changes)
     change.module->setBuffer(change.name, std::move(change.value));
   return llvm::Error::success();
+}
+
+/// The observer as its constructor leaves it.
+static llvm::Expected<ModuleRef> makeUnused(const Module &observer) {
+  ModuleRef unused = observer.shallowCopy();
+  if (ModuleRef inner = observer.findChild(kInnerObserver)) {
+    if (!isObserver(*inner))
+      return error(inner->getLoc(), "'{0}' has a '{1}' that is no observer", observer.getClass()->getBaseName(), kInnerObserver).code("observer_state");
+    auto unusedInner = makeUnused(*inner);
+    if (!unusedInner)
+      return unusedInner.takeError();
+    unused->setChild(kInnerObserver, std::move(*unusedInner));
+  }
+  if (llvm::Error err = findObserver(observer)->construct(*unused))
+    return err;
+  return unused;
+}
+
+/// What several buffers say together: ranges have two ends of one length, in order where a histogram lies between them.
+static llvm::Error checkRange(const Module &observer, const std::string &path) {
+  const Tensor *low = observer.findTensor("min_val"), *high = observer.findTensor("max_val");
+  if (!low || !high)
+    return llvm::Error::success();
+  if (low->getSizes() != high->getSizes())
+    return error(observer.getLoc(), "state of '{0}': min_val is {1}, max_val {2}", path, toString(low->getType()), toString(high->getType()))
+        .code("observer_state");
+  if (!observer.findTensor("histogram") || !hasMinMax(observer))
+    return llvm::Error::success();
+  const float first = low->getData<float>().front(), last = high->getData<float>().front();
+  if (std::isfinite(first) && std::isfinite(last) && first <= last)
+    return observer.findTensor("first_cell") ? checkGridHistogram(observer, path) : llvm::Error::success();
+  return error(observer.getLoc(), "state of '{0}': a histogram from {1} to {2}, expected a finite range", path, first, last).code("observer_state");
+}
+
+/// The counts of observe(), see getNonFiniteCounts.
+static llvm::Error checkNonFinite(const Module &observer, const std::string &path) {
+  ModuleRef counts = observer.findChild(kNonFinite);
+  for (llvm::StringRef name : {"infinite", "nan"})
+    if (const Tensor *count = counts ? counts->findTensor(name) : nullptr; counts && (!count || count->getDType() != DType::Int64 || count->getNumElements() != 1))
+      return error(observer.getLoc(), "state '{0}.{1}.{2}' is one int64", path, kNonFinite, name).code("observer_state");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkObserverState(const Module &observer, const std::string &path) {
+  auto unused = makeUnused(observer);
+  if (!unused)
+    return unused.takeError();
+  llvm::Error failures = llvm::Error::success();
+  for (const ModuleTensor &entry : getModuleTensors(observer)) {
+    const Tensor *buffer = (*unused)->findTensor(entry.name), *value = observer.findTensor(entry.name);
+    if (!buffer || entry.name == "original_dtype") // of any dtype: that of the data
+      continue;
+    if (!value)
+      failures = llvm::joinErrors(std::move(failures), error(observer.getLoc(), "state '{0}' is missing", joinKey(path, entry.name)).code("observer_state"));
+    else
+      failures = llvm::joinErrors(std::move(failures), checkEntry(observer, joinKey(path, entry.name), entry.name, buffer, *value));
+  }
+  if (failures)
+    return failures;
+  if (llvm::Error err = checkRange(observer, path))
+    return err;
+  return checkNonFinite(observer, path);
+}
+
+llvm::Error checkObserverStates(const Module &root) {
+  llvm::Error failures = llvm::Error::success();
+  root.forEachModule([&](const std::string &path, const ModuleRef &module) {
+    if (isObserver(*module))
+      failures = llvm::joinErrors(std::move(failures), checkObserverState(*module, path));
+  });
+  return failures;
 }
 
 } // namespace qfx

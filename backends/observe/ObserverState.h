@@ -26,6 +26,10 @@ struct LoadObserverOptions {
 /// not above 0, counts that are negative or not finite.
 llvm::Error loadObserverStateDict(Module &root, llvm::ArrayRef<std::pair<std::string, Tensor>> entries, LoadObserverOptions options = {});
 
+/// Is the state of every observer and fake-quantizer below `root` one that its class can have: the class's buffers with their dtypes and shapes,
+/// and values that data can leave?  To be asked of models from outside before state is read.  Errors: all that is wrong (`observer_state`).
+llvm::Error checkObserverStates(const Module &root);
+
 } // namespace qfx
 
 #endif // BACKENDS_OBSERVE_OBSERVERSTATE_H

@@ -1,6 +1,7 @@
 // Compiling and running: plans per input types, one arena, outputs as fresh tensors.
 #include "backends/runtime/Program.h"
 
+#include "backends/observe/ObserverState.h"
 #include "backends/runtime/BindContext.h"
 #include "backends/runtime/CopyStep.h"
 #include "backends/runtime/Expand.h"
@@ -394,6 +395,8 @@ Program::~Program() = default;
 
 llvm::Expected<std::unique_ptr<Program>> Program::compile(const GraphModule &model, const ProgramOptions &options) {
   assert(options.threads >= 1 && options.maxPlans >= 1 && "options out of range");
+  if (llvm::Error err = checkObserverStates(model.getRoot()))
+    return err;
   llvm::Expected<ExpandedModel> expanded = expandComposites(model);
   if (!expanded)
     return expanded.takeError();

@@ -1,7 +1,7 @@
 // Observers of two calibrated copies of one model, merged path by path.
 #include "passes/calibrate/MergeCalibration.h"
 
-#include "backends/observe/Observer.h"
+#include "backends/observe/ObserverState.h"
 #include "ir/text/QfxText.h"
 #include "passes/PassRegistry.h"
 
@@ -33,6 +33,9 @@ static llvm::Error atObserver(llvm::Error err, const std::string &path) {
 }
 
 llvm::Error mergeCalibration(GraphModule &model, const GraphModule &other) {
+  for (const GraphModule *one : std::initializer_list<const GraphModule *>{&model, &other})
+    if (llvm::Error err = checkObserverStates(one->getRoot()))
+      return err;
   auto ours = findObservers(model), theirs = findObservers(other);
   for (const auto &[path, observer] : theirs)
     if (!ours.count(path))

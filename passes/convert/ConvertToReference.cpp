@@ -2,6 +2,7 @@
 #include "passes/convert/Convert.h"
 #include "passes/convert/ConvertDetail.h"
 
+#include "backends/observe/ObserverState.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
@@ -146,6 +147,8 @@ static std::optional<QConfigMapping> applyOverrides(const QConfigMapping &before
 }
 
 llvm::Error convertToReference(GraphModule &model, const ConvertOptions &options, PassContext &context) {
+  if (llvm::Error err = checkObserverStates(model.getRoot()))
+    return err;
   auto prepared = PreparedState::load(model);
   if (!prepared)
     return prepared.takeError();

@@ -1,5 +1,6 @@
 // convert of eager mode: modules are swapped bottom up.
 #include "backends/observe/Observer.h"
+#include "backends/observe/ObserverState.h"
 #include "ir/Diagnostics.h"
 #include "passes/eager/Eager.h"
 #include "passes/eager/EagerDetail.h"
@@ -123,6 +124,8 @@ static llvm::Error checkCalibrated(GraphModule &model, const ModuleQConfigs &qco
 }
 
 llvm::Expected<GraphModule> convertEager(GraphModule model, const EagerConvertOptions &options, PassContext &context) {
+  if (llvm::Error err = checkObserverStates(model.getRoot()))
+    return err;
   auto qconfigs = ModuleQConfigs::load(model);
   if (!qconfigs)
     return qconfigs.takeError();

@@ -41,9 +41,9 @@ using ValuesByName = llvm::StringMap<Tensor>;
 struct Check {
   std::string name; ///< of the reference node
   Tensor lowered;
-  /// What binary32 can tell of the operands, binary16 of those of a float result: a sum that cancels may be quantized to finer steps.
+  /// What binary32 can tell of the operands, binary16 of those that are rounded to it: a sum that cancels may be quantized to finer steps.
   double resolution = 0;
-  double slack = 0;      ///< what a scalar loses when it is rounded to its operand's steps, where that moves the result's own grid
+  double slack = 0; ///< see getSlack; counts only where both have grids of their own
 };
 
 /// Real values of codes, with the range that the codes can say.
@@ -177,17 +177,39 @@ private:
     if (!counterpart || (counterpart->getDType() != dtype && !isQuantize)) // its value shows behind the quantize only
       return;
     wanted.emplace_back(node.getName(), Argument(&node));
-    checks.push_back({node.getName(), *counterpart, isQuantize ? std::ldexp(getLargestOperand(node, 3), -22) : std::ldexp(getLargestOperand(node, 1), -10),
-                      isQuantize ? getScalarRounding(*node.getArg(0).getNode()) : 0});
+    checks.push_back({node.getName(), *counterpart, isQuantize ? std::ldexp(getLargestOperand(node, 3), -22) : readsHalf(node) ? std::ldexp(getLargestOperand(node, 1), -10) : 0,
+                      isQuantize ? getSlack(*node.getArg(0).getNode(), *counterpart) : 0});
     if (!isQuantize)
       replace(node, *counterpart, given);
   }
 
-  /// Half a step of the codes that `sum`, x + 3.0, adds a scalar to: quantized::add rounds it to them; 0 for anything else.
-  double getScalarRounding(const Node &sum) const {
-    if (!sum.getTarget() || (sum.getTarget()->op != OpKind::Add && sum.getTarget()->op != OpKind::Sub) || sum.getInputs().size() != 1)
+  /// Does a dynamic float16 layer read its operand rounded?  The lowered layer rounds at another place.
+  static bool readsHalf(const Node &node) {
+    static const TargetInfo &quantizeDynamic = requireFunction("torch.quantize_per_tensor_dynamic");
+    return llvm::any_of(node.getInputs(), [](const Node *input) {
+      const Node *source = isDequantize(input) ? input->getArg(0).getNodeOrNull() : nullptr;
+      return isFunctionCall(source, quantizeDynamic) && source->getArg(1) == Argument(DType::Float16);
+    });
+  }
+
+  /// What the lowered form of `source` loses before it rounds to `codes`: quantized::add rounds the scalar of x + 3.0 to steps of x (half of one),
+  /// and the last code of tanh and sigmoid stands for 1, a step (half of one more than rounding) below it.
+  double getSlack(const Node &source, const Tensor &codes) const {
+    ModuleRef module = source.is(Opcode::CallModule) ? reference.getModule(source) : nullptr;
+    const TargetInfo *target = module ? module->getClass() : source.getTarget();
+    if (!target)
       return 0;
-    return steps.lookup(sum.getInputs().front()) / 2;
+    switch (target->op) {
+    case OpKind::Add:
+    case OpKind::Sub:
+      return source.getInputs().size() == 1 ? steps.lookup(source.getInputs().front()) / 2 : 0;
+    case OpKind::Tanh:
+    case OpKind::Sigmoid:
+    case OpKind::Hardsigmoid:
+      return codes.getQuantizer() ? codes.getQuantizer()->getScale() / 2 : 0;
+    default:
+      return 0;
+    }
   }
 
   /// The largest value that `node`, or one up to `depth` operators before it, reads.
