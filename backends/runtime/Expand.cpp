@@ -36,8 +36,10 @@ public:
       result.originals.try_emplace(&value, std::move(name));
     });
     for (Node *node : graph.getNodeVector()) {
-      if (node->is(Opcode::CallFunction) && node->getTarget() && node->getTarget()->op == OpKind::GetAttribute)
+      if (node->is(Opcode::CallFunction) && node->getTarget() && node->getTarget()->op == OpKind::GetAttribute) {
         expandTransposed(graph, *node, result);
+        continue;
+      }
       if (!node->is(Opcode::CallModule))
         continue;
       ModuleRef module = source.getModule(*node);

@@ -78,7 +78,8 @@ static llvm::Error checkEqualization(GraphModule &model, const PrepareOptions &o
 static int64_t findChannelAxis(const Node &node, const GraphModule &model, const TypeMap &types) {
   const EqualizableCall *call = findEqualizableCall(node, model);
   const Node *input = call && !node.getArgs().empty() ? node.getArg(0).getNodeOrNull() : nullptr;
-  const TensorType *type = input ? types.lookup(input).getTensor() : nullptr;
+  auto found = input ? types.find(input) : types.end();
+  const TensorType *type = found != types.end() ? found->second.getTensor() : nullptr;
   return type ? call->getChannelAxis(type->getRank()).value_or(1) : 1;
 }
 
