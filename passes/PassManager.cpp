@@ -1,8 +1,10 @@
 // The loop around the passes.
 #include "passes/PassManager.h"
 
+#include "ir/Infer.h"
 #include "ir/verify/Verifier.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <chrono>
@@ -49,7 +51,32 @@ llvm::Error PassManager::verifyAfter(PassRun &run, const GraphModule &model) con
   return llvm::make_error<InputError>(std::move(diagnostics));
 }
 
+/// The first thing that type inference finds wrong in `model`; nothing where some input declares no type.
+static std::optional<Diagnostic> findTypeError(const GraphModule &model) {
+  for (const Node &node : model.getGraph().nodes())
+    if (node.is(Opcode::Placeholder) && !node.getType())
+      return std::nullopt;
+  auto types = inferTypes(model);
+  if (types)
+    return std::nullopt;
+  return std::move(takeDiagnostics(types.takeError()).front());
+}
+
 llvm::Error PassManager::run(GraphModule &model, PassContext &context) {
+  const bool fits = !passes.empty() && !findTypeError(model);
+  if (llvm::Error err = runPasses(model, context))
+    return err;
+  std::optional<Diagnostic> misfit = fits && llvm::any_of(runs, [](const PassRun &run) { return run.changed; }) ? findTypeError(model) : std::nullopt;
+  if (!misfit)
+    return llvm::Error::success();
+  misfit->message = "the model that the passes leave does not run: " + misfit->message;
+  if (context.strict)
+    return llvm::make_error<InputError>(std::move(*misfit));
+  context.warn(std::move(*misfit));
+  return llvm::Error::success();
+}
+
+llvm::Error PassManager::runPasses(GraphModule &model, PassContext &context) {
   runs.clear();
   for (size_t index = 0; index < passes.size(); ++index) {
     Entry &entry = passes[index];

@@ -64,7 +64,8 @@ public:
   bool empty() const { return passes.empty(); }
   size_t size() const { return passes.size(); }
 
-  /// Runs the passes in order and stops at the first error, or before a pass when context.isCancelled says so (`cancelled`).
+  /// Runs the passes in order and stops at the first error, or before a pass when context.isCancelled says so (`cancelled`).  A model whose
+  /// types fitted before and do not after the last pass gets a warning, under context.strict an error, with the rule of what does not fit.
   llvm::Error run(GraphModule &model, PassContext &context);
 
   /// The passes that ran so far, the failed one included.
@@ -77,6 +78,7 @@ private:
     std::unique_ptr<Pass> pass;
     std::string name, text;
   };
+  llvm::Error runPasses(GraphModule &model, PassContext &context);
   llvm::Error verifyAfter(PassRun &run, const GraphModule &model) const;
 
   std::vector<Entry> passes;
