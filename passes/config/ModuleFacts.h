@@ -19,6 +19,11 @@ inline bool isFusedFloatModule(const Module &module) {
   return startsWith(name, "torch.ao.nn.intrinsic.") && name.count('.') == 4;
 }
 
+/// A module of torch.ao.nn.quantized.reference: float arithmetic on weights that went through their codes.
+inline bool isReferenceModule(const Module &module) {
+  return startsWith(module.getClassName(), "torch.ao.nn.quantized.reference.");
+}
+
 } // namespace qfx
 
 #endif // PASSES_CONFIG_MODULEFACTS_H

@@ -107,21 +107,31 @@ void lowerShapeQueries(LowerState &state) {
   }
 }
 
-llvm::Error reportReferencePatterns(LowerState &state) {
+/// A call of a reference module, fused with an activation or not.
+static bool callsReferenceModule(const GraphModule &model, const Node &node) {
+  ModuleRef module = node.is(Opcode::CallModule) ? model.getModule(node) : nullptr;
+  if (module && isFusedFloatModule(*module))
+    module = module->findChild("0");
+  return module && isReferenceModule(*module);
+}
+
+/// Does its result go into codes, or did prepare grant it a quantized operator?
+static bool wasToBeQuantized(const LowerState &state, const Node &node) {
   static const TargetInfo &quantizePerTensor = requireFunction("torch.quantize_per_tensor");
+  return state.prepared.observedNodes.contains(node.getName()) ||
+         llvm::any_of(node.getUsers(), [](const Node *user) { return isFunctionCall(user, quantizePerTensor); });
+}
+
+llvm::Error reportReferencePatterns(LowerState &state) {
   for (Node &node : state.model.getGraph().nodes()) {
-    const Argument *source = isFunctionCall(&node, quantizePerTensor) ? findOperand(node, 0, "input") : nullptr;
-    Node *producer = source ? source->getNodeOrNull() : nullptr;
-    if (!producer || producer->is(Opcode::Placeholder) || producer->is(Opcode::GetAttr))
+    const bool readsCodes = llvm::any_of(node.getInputs(), [](const Node *input) { return isDequantize(input); });
+    if (!callsReferenceModule(state.model, node) && !(readsCodes && wasToBeQuantized(state, node)))
       continue;
-    bool readsDequantized = llvm::any_of(producer->getInputs(), [](Node *input) { return isDequantize(input); });
-    if (!readsDequantized)
-      continue;
-    Diagnostic why = error(producer->getLoc(), "'{0}' ({1}) runs in float between dequantize and quantize: the backend has no quantized form of this call",
-                           producer->getName(), producer->getTargetText())
+    Diagnostic why = error(node.getLoc(), "'{0}' ({1}) runs in float{2}", node.getName(), node.getTargetText(),
+                           readsCodes ? " between dequantize and quantize: the backend has no quantized form of this call" : ": its input is not quantized")
                          .code("lower_reference")
                          .take();
-    if (llvm::Error err = state.context.missed("lower", *producer, "quint8", std::move(why)))
+    if (llvm::Error err = state.context.missed("lower", node, "quint8", std::move(why)))
       return err;
   }
   return llvm::Error::success();

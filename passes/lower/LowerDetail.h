@@ -95,7 +95,7 @@ llvm::Error lowerBinaryFunctions(LowerState &state);
 void lowerShapeQueries(LowerState &state);
 llvm::Error lowerSpecialPatterns(LowerState &state);
 llvm::Error foldWeights(LowerState &state);
-/// Says of each operator left between dequantize and quantize that it runs in float.
+/// Says of each call that was to be quantized, or has a reference module's weights, that it runs in float.
 llvm::Error reportReferencePatterns(LowerState &state);
 
 } // namespace qfx

@@ -190,6 +190,7 @@ llvm::Error DTypePlan::decide(llvm::ArrayRef<int64_t> inputQuantizedIndexes, boo
   quint8Spec = makePlaceholderSpec(DType::QUInt8);
   for (const Node &node : model.getGraph().nodes())
     dtypes[&node] = makeFloat();
+  inferValueTypes();
   applyMatchQConfigs();
   applyNodeFacts(inputQuantizedIndexes);
   if (llvm::Error err = resetUnsupported(strictModuleWeights))
@@ -291,6 +292,38 @@ Diagnostic DTypePlan::makeReason(const Node &node, std::string reason, llvm::Str
   return why;
 }
 
+void DTypePlan::inferValueTypes() {
+  if (auto inferred = inferTypes(model))
+    types = std::move(*inferred);
+  else
+    llvm::consumeError(inferred.takeError());
+}
+
+const TensorType *DTypePlan::findNonFloatType(const Node &node) const {
+  auto it = types.find(&node);
+  const TensorType *type = it == types.end() ? nullptr : it->second.getTensor();
+  DTypeKind kind = type ? getDTypeInfo(type->dtype).kind : DTypeKind::Float;
+  return kind == DTypeKind::Integer || kind == DTypeKind::Bool ? type : nullptr;
+}
+
+/// QFX: an operand that an observer would watch though it can never be quantized (x * mask); upstream's result does not run.
+std::optional<SupportFailure> DTypePlan::findNonFloatOperand(const QuantMatch &match) const {
+  const ObserverSpec *input = getDTypes(*match.match.root).input;
+  if (!input || input->getDType() == DType::Float32)
+    return std::nullopt;
+  const Node *misfit = nullptr;
+  for (const Argument &operand : getOperands(*match.match.root, model))
+    operand.forEachNode([&](Node *value) {
+      if (!misfit && getDTypes(*value).output && findNonFloatType(*value))
+        misfit = value;
+    });
+  if (!misfit)
+    return std::nullopt;
+  return SupportFailure{llvm::formatv("its operand '{0}' is {1}, and only float tensors are quantized", misfit->getName(),
+                                      toString(*findNonFloatType(*misfit))),
+                        "operand_dtype"};
+}
+
 /// Step 3.
 llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
   auto lookup = [&](const Node &other) -> const NodeDTypes & { return getDTypes(other); };
@@ -318,9 +351,11 @@ llvm::Error DTypePlan::resetUnsupported(bool strictModuleWeights) {
                                 "module_weight_range"));
     }
     if (!failure)
+      failure = findNonFloatOperand(match);
+    if (!failure)
       continue;
     match.isSupported = false;
-    bool hadTensors = getDTypes(anchor).output != nullptr;
+    bool hadTensors = getDTypes(anchor).output && !findNonFloatType(anchor);
     for (const Node *node : match.match.nodes) {
       dtypes[node] = makeFloat();
       if (tensorArguments.carriesNoTensor(*node))

@@ -3,6 +3,7 @@
 #define PASSES_PREPARE_DTYPEPLAN_H
 
 #include "backends/config/CustomConfig.h"
+#include "ir/Infer.h"
 #include "passes/config/Matcher.h"
 #include "passes/config/QConfigResolver.h"
 #include "passes/prepare/SupportFailure.h"
@@ -83,6 +84,10 @@ private:
   void applyNodeFacts(llvm::ArrayRef<int64_t> inputQuantizedIndexes);
   void propagateNonFloat(const Node &node);
   void findWholeModules(const PrepareCustomConfig &custom);
+  void inferValueTypes();
+  /// The integer or boolean type of a value, null of any other.
+  const TensorType *findNonFloatType(const Node &node) const;
+  std::optional<SupportFailure> findNonFloatOperand(const QuantMatch &match) const;
   llvm::Error resetUnsupported(bool strictModuleWeights);
   llvm::Error missed(const Node &node, const QConfig &qconfig, Diagnostic why);
   llvm::Error remarkOnUnmatched();
@@ -95,6 +100,7 @@ private:
   PassContext &context;
   TensorArguments tensorArguments;
   ObserverSpec floatSpec, halfSpec, quint8Spec;
+  TypeMap types; ///< empty where inference fails
   std::unordered_map<const Node *, ResolvedQConfig> qconfigs;
   std::vector<QuantMatch> matches; ///< anchors from last to first
   llvm::DenseMap<const Node *, size_t> matchOf;

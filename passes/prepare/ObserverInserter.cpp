@@ -141,6 +141,16 @@ llvm::Error ObserverInserter::insertForNode(Node &node) {
   return llvm::Error::success();
 }
 
+/// What reaches the users of a value are codes, or will be when it is converted.  A standalone module gives codes only where its config says so,
+/// though its dtypes are its qconfig's, as upstream's are.
+bool ObserverInserter::givesCodes(const Node &value) const {
+  if (const QuantMatch *match = plan.findMatch(value); match && match->kind == MatchKind::Standalone) {
+    const PrepareCustomConfig *inner = match->standalone->prepareCustomConfig.get();
+    return inner && llvm::is_contained(inner->getOutputQuantizedIndexes(), 0);
+  }
+  return getDTypeOf(getOutputSpec(value)) == DType::QUInt8;
+}
+
 llvm::Error ObserverInserter::insertStandaloneInputs(Node &node, const QuantMatch &match, const QConfig &qconfig) {
   const PrepareCustomConfig *inner = match.standalone->prepareCustomConfig.get();
   std::vector<Argument> args(node.getArgs().begin(), node.getArgs().end());
@@ -148,7 +158,7 @@ llvm::Error ObserverInserter::insertStandaloneInputs(Node &node, const QuantMatc
     Node *value = args[i].getNodeOrNull();
     if (!value || !inner || !llvm::is_contained(inner->getInputQuantizedIndexes(), static_cast<int64_t>(i)) || !qconfig.activation)
       continue;
-    if (getDTypeOf(getOutputSpec(*value)) == DType::QUInt8)
+    if (givesCodes(*value))
       continue;
     auto observed = reuseOrInsert(*value, *qconfig.activation);
     if (!observed)

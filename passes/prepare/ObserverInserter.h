@@ -35,6 +35,7 @@ private:
   llvm::Error insertInputObservers(Node &node);
   llvm::Expected<Argument> observeArgument(Node &node, const NodeDTypes &dtypes, const Argument &arg);
   /// Inputs of a standalone module: quint8 where its config says so, else as they are; keywords never.
+  bool givesCodes(const Node &value) const;
   llvm::Error insertStandaloneInputs(Node &node, const QuantMatch &match, const QConfig &qconfig);
   /// The observer call on `value` that `spec` may share (same class, wanted dtype), or a new one.
   llvm::Expected<Argument> reuseOrInsert(Node &value, const ObserverSpec &spec);

@@ -11,7 +11,7 @@ namespace qfx {
 /// One refusal, in words for a remark.
 struct SupportFailure {
   std::string reason;        ///< "activation dtype 'qint8' matches no dtype_config of 'torch.nn.Conv2d'"
-  llvm::StringRef code;      ///< qconfig_dtype or qconfig_constraint
+  llvm::StringRef code;      ///< qconfig_dtype, qconfig_constraint or operand_dtype
   bool isConstraint = false; ///< the dtype fits, a bound does not
 };
 
