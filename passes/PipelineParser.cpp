@@ -4,6 +4,7 @@
 #include "ir/Diagnostics.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace qfx {
@@ -80,6 +81,7 @@ private:
   }
 
   llvm::Error parseOptions(PipelineStep &step) {
+    llvm::StringSet<> given;
     for (skipSpace(); !consume('}'); skipSpace()) {
       size_t start = position;
       if (position == text.size())
@@ -97,6 +99,8 @@ private:
       if (!option)
         return fail(start, "'{0}' has no option '{1}'{2}", step.info->name, key, didYouMean(key, names))
             .code("pipeline_option");
+      if (!given.insert(key).second)
+        return fail(start, "option '{0}' of '{1}' is given twice", key, step.info->name).code("pipeline_option");
       llvm::StringRef value;
       size_t valueStart = position;
       if (consume('=')) {

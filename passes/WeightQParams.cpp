@@ -35,20 +35,26 @@ ObserverSpec makeWeightSpec(const ObserverSpec &spec, llvm::StringRef target) {
   return isTransposed && isPerChannel(spec.getQScheme()) ? onAxis(spec, 1) : spec;
 }
 
-/// Why a weight's observer came to a scale that is no number: the first element that is none, else the range.
-static llvm::Error reportScale(const Tensor &weight, llvm::StringRef name, float scale, const Location &loc) {
-  for (int64_t i = 0, n = weight.getNumElements(); i < n; ++i) {
-    double value = weight.getElementAsDouble(i);
+llvm::Error checkFinite(const Tensor &tensor, llvm::StringRef kind, llvm::StringRef name, const Location &loc) {
+  for (int64_t i = 0, n = tensor.getNumElements(); i < n; ++i) {
+    double value = tensor.getElementAsDouble(i);
     if (std::isfinite(value))
       continue;
-    llvm::SmallVector<int64_t, 5> index(weight.getSizes().size());
+    llvm::SmallVector<int64_t, 5> index(tensor.getSizes().size());
     int64_t rest = i;
-    for (size_t axis = index.size(); axis-- > 0; rest /= weight.getSizes()[axis])
-      index[axis] = rest % weight.getSizes()[axis];
-    return error(loc, "weight '{0}' has the element {1} at [{2:$[, ]}]; a quantized weight is finite", name,
+    for (size_t axis = index.size(); axis-- > 0; rest /= tensor.getSizes()[axis])
+      index[axis] = rest % tensor.getSizes()[axis];
+    return error(loc, "{0} '{1}' has the element {2} at [{3:$[, ]}]; the {0} of a quantized layer is finite", kind, name,
                  std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf", llvm::make_range(index.begin(), index.end()))
-        .code("convert_scale");
+        .code("convert_finite");
   }
+  return llvm::Error::success();
+}
+
+/// Why a weight's observer came to a scale that is no number: the first element that is none, else the range.
+static llvm::Error reportScale(const Tensor &weight, llvm::StringRef name, float scale, const Location &loc) {
+  if (llvm::Error err = checkFinite(weight, "weight", name, loc))
+    return err;
   return error(loc, "the range of weight '{0}' is too large: its observer yields the scale {1}", name, scale).code("convert_scale");
 }
 

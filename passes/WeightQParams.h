@@ -15,10 +15,14 @@ namespace qfx {
 /// which is what nnq.PReLU holds, by MinMaxObserver if `spec` has another dtype.
 ObserverSpec makeWeightSpec(const ObserverSpec &spec, llvm::StringRef target);
 
+/// Errors: an element that is infinite or NaN (`convert_finite`, naming the first one).
+/// \param kind  "weight" or "bias", for messages, as is `name`, the tensor's path.
+llvm::Error checkFinite(const Tensor &tensor, llvm::StringRef kind, llvm::StringRef name, const Location &loc);
+
 /// Lets `observer` look at the weight once and returns what it comes to.
 /// \param name  the weight's path, for messages.
 /// Errors: a weight that is not float32 (`convert_weight`), elements or a range from which no finite scale > 0 follows
-/// (`convert_scale`, naming the first such element), the observer's own.
+/// (`convert_finite`, `convert_scale`), the observer's own.
 llvm::Expected<QParams> measureWeight(Module &observer, const Tensor &weight, llvm::StringRef name, const Location &loc);
 
 /// get_qparam_dict of tensor `name` as a reference module keeps it (operators 21): weight_qscheme (symmetric schemes become affine ones),

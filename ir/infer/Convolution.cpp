@@ -164,14 +164,16 @@ llvm::Expected<TensorType> inferConvShape(const InferContext &context, const Ten
   return result;
 }
 
-/// Rule `<op>_dtype`: float input and weight of one dtype.
-static llvm::Error checkDTypes(const InferContext &context, const TensorType &input, const TensorType &weight) {
+/// Rule `<op>_dtype`: float input, weight and bias of one dtype.
+static llvm::Error checkDTypes(const InferContext &context, const TensorType &input, const TensorType &weight, const std::optional<TensorType> &bias) {
   if (llvm::Error err = checkNotQuantized(context, input, "input"))
     return err;
   if (llvm::Error err = checkNotQuantized(context, weight, "weight"))
     return err;
   if (input.dtype != weight.dtype)
     return context.fail("dtype", "wants input and weight of one dtype, got {0} and {1}", toString(input), toString(weight));
+  if (bias && bias->dtype != input.dtype)
+    return context.fail("dtype", "wants input and bias of one dtype, got {0} and {1}", toString(input), toString(*bias));
   return llvm::Error::success();
 }
 
@@ -179,10 +181,11 @@ static llvm::Expected<ValueType> inferFloatConv(const InferContext &context, boo
                                                 llvm::ArrayRef<int64_t> outputSize) {
   QFX_TRY(input, context.getTensor("input"));
   QFX_TRY(weight, context.getTensor("weight"));
-  if (llvm::Error err = checkDTypes(context, input, weight))
+  std::optional<TensorType> bias = context.getOptionalTensor("bias");
+  if (llvm::Error err = checkDTypes(context, input, weight, bias))
     return err;
   QFX_TRY(geometry, readConvGeometry(context, isTransposed));
-  QFX_TRY(result, inferConvShape(context, input, weight, context.getOptionalTensor("bias"), geometry, outputSize));
+  QFX_TRY(result, inferConvShape(context, input, weight, bias, geometry, outputSize));
   return ValueType(result);
 }
 

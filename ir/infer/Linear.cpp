@@ -21,7 +21,7 @@ llvm::Expected<TensorType> inferLinearShape(const InferContext &context, const T
   return result;
 }
 
-/// y = x W^T + b.  Rules `<op>_rank`, `<op>_features`, `<op>_bias`, `<op>_dtype` (input and weight of one dtype).
+/// y = x W^T + b.  Rules `<op>_rank`, `<op>_features`, `<op>_bias`, `<op>_dtype` (input, weight and bias of one dtype).
 llvm::Expected<ValueType> inferLinear(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   QFX_TRY(weight, context.getTensor("weight"));
@@ -31,7 +31,10 @@ llvm::Expected<ValueType> inferLinear(const InferContext &context) {
     return err;
   if (input.dtype != weight.dtype)
     return context.fail("dtype", "wants input and weight of one dtype, got {0} and {1}", toString(input), toString(weight));
-  QFX_TRY(result, inferLinearShape(context, input, weight, context.getOptionalTensor("bias")));
+  std::optional<TensorType> bias = context.getOptionalTensor("bias");
+  if (bias && bias->dtype != input.dtype)
+    return context.fail("dtype", "wants input and bias of one dtype, got {0} and {1}", toString(input), toString(*bias));
+  QFX_TRY(result, inferLinearShape(context, input, weight, bias));
   return ValueType(result);
 }
 

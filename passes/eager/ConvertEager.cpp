@@ -124,11 +124,15 @@ static llvm::Error checkCalibrated(GraphModule &model, const ModuleQConfigs &qco
 }
 
 llvm::Expected<GraphModule> convertEager(GraphModule model, const EagerConvertOptions &options, PassContext &context) {
+  if (model.findMeta("prepared"))
+    return error(model.getRoot().getLoc(), "the model was prepared in graph mode: 'convert' converts it, eager mode's does not").code("eager_convert_graph");
   if (llvm::Error err = checkObserverStates(model.getRoot()))
     return err;
   auto qconfigs = ModuleQConfigs::load(model);
   if (!qconfigs)
     return qconfigs.takeError();
+  if (!qconfigs->hasActive())
+    context.warn(error(model.getRoot().getLoc(), "no module has a qconfig: nothing is converted").code("eager_no_qconfig").take());
   ModuleMapping mapping = options.mapping       ? *options.mapping
                           : options.isReference ? getDefaultStaticQuantReferenceModuleMappings()
                                                 : getDefaultStaticQuantModuleMappings();

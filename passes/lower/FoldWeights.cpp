@@ -117,6 +117,8 @@ static llvm::Expected<ModuleRef> evaluatePrepack(const LowerState &state, const 
       auto bias = readConstant(state, slot.arg, prepack);
       if (!bias)
         return bias.takeError();
+      if (llvm::Error err = checkFinite(*bias, "bias", toString(slot.arg, ArgumentStyle::Repr), prepack.getLoc()))
+        return err;
       module->setParameter("bias", std::move(*bias));
     }
   }

@@ -67,6 +67,9 @@ llvm::Expected<ModuleRef> makeQuantizedModule(const LowerState &state, const Tar
       return weight.takeError();
     module->setParameter("weight", std::move(*weight));
   }
+  if (const Tensor *bias = module->findTensor("bias"); bias && isQuantized(module->getTensor("weight").getDType()))
+    if (llvm::Error err = checkFinite(*bias, "bias", joinPath(call.getTargetText(), "bias"), call.getLoc()))
+      return err;
   return module;
 }
 

@@ -33,8 +33,7 @@ static GroupParams chooseParams(llvm::ArrayRef<float> group, const WeightOnlyOpt
   return params;
 }
 
-llvm::Expected<WeightOnlyCodes> quantizeWeightOnly(const Tensor &weight, const WeightOnlyOptions &options,
-                                                   const Location &loc) {
+WeightOnlyCodes quantizeWeightOnly(const Tensor &weight, const WeightOnlyOptions &options) {
   assert(weight.getDType() == DType::Float32 && weight.getRank() == 2 && "the caller has looked");
   const int64_t rows = weight.getSizes()[0], depth = weight.getSizes()[1];
   const int64_t groupSize = options.groupSize ? options.groupSize : std::max<int64_t>(depth, 1);
@@ -42,14 +41,6 @@ llvm::Expected<WeightOnlyCodes> quantizeWeightOnly(const Tensor &weight, const W
   const int32_t lo = options.bits == 4 ? 0 : -128, hi = options.bits == 4 ? 15 : 127;
   const int64_t stored = options.bits == 4 ? (depth + 1) / 2 : depth;
   llvm::ArrayRef<float> values = weight.getData<float>();
-  for (size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values[i]))
-      return error(loc, "the weight has the element {0} at [{1}, {2}]; a quantized weight is finite",
-                   std::isnan(values[i]) ? "nan"
-                   : values[i] > 0       ? "inf"
-                                         : "-inf",
-                   static_cast<int64_t>(i) / depth, static_cast<int64_t>(i) % depth)
-          .code("weight_only_finite");
   std::vector<float> scales(static_cast<size_t>(rows * groups));
   std::vector<int32_t> zeroPoints(scales.size());
   WeightOnlyCodes result;

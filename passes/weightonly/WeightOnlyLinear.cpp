@@ -6,17 +6,15 @@
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
+#include "passes/WeightQParams.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 namespace qfx {
 
-static llvm::Expected<ModuleRef> makeWeightOnly(const Tensor &weight, const Tensor &bias,
-                                                const WeightOnlyOptions &options, const Location &loc) {
+static ModuleRef makeWeightOnly(const Tensor &weight, const Tensor &bias, const WeightOnlyOptions &options, const Location &loc) {
   static const TargetInfo &target = requireModuleClass("qfx.nn.WeightOnlyLinear");
-  llvm::Expected<WeightOnlyCodes> codes = quantizeWeightOnly(weight, options, loc);
-  if (!codes)
-    return codes.takeError();
+  WeightOnlyCodes codes = quantizeWeightOnly(weight, options);
   auto module = std::make_shared<Module>(target);
   module->setLoc(loc);
   module->setTraining(false);
@@ -28,12 +26,12 @@ static llvm::Expected<ModuleRef> makeWeightOnly(const Tensor &weight, const Tens
     module->setAttribute("bits", options.bits);
   if (options.groupSize)
     module->setAttribute("group_size", options.groupSize);
-  module->setParameter("weight", codes->codes);
+  module->setParameter("weight", codes.codes);
   if (bias)
     module->setParameter("bias", bias);
-  module->setBuffer("weight_scale", codes->scale);
-  if (codes->zeroPoint)
-    module->setBuffer("weight_zero_point", codes->zeroPoint);
+  module->setBuffer("weight_scale", codes.scale);
+  if (codes.zeroPoint)
+    module->setBuffer("weight_zero_point", codes.zeroPoint);
   return module;
 }
 
@@ -81,14 +79,13 @@ private:
         return err;
       return ModuleRef();
     }
-    llvm::Expected<ModuleRef> made = makeWeightOnly(weight, bias, options, node.getLoc());
-    if (!made)
-      return made.takeError();
+    if (llvm::Error err = checkFinite(weight, "weight", node.getName(), node.getLoc()))
+      return err;
     context.applied("weight-only-linear", node,
                     llvm::formatv("'{0}' has {1}, groups of {2}", node.getName(), requested,
                                   options.groupSize ? options.groupSize : weight.getSizes()[1]));
     changed = true;
-    return made;
+    return makeWeightOnly(weight, bias, options, node.getLoc());
   }
 
   llvm::Error replaceModule(const Node &node, const std::string &path, const ModuleRef &module) {

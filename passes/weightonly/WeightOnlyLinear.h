@@ -22,13 +22,12 @@ struct WeightOnlyCodes {
 /// Symmetric: scale = f32(2 max|w| / (hi - lo)); else scale = f32((max - min) / (hi - lo)) and zero point
 /// clamp(lo - RNE(min / scale), lo, hi), the range widened to contain 0; an all-zero group has scale 1.
 /// Codes: clamp(RNE(f32(w * f32(1 / scale))) + zero point, lo, hi); [lo, hi] is [-128, 127] or [0, 15].  Source:
-/// operators 2.2, 3.1.  \param weight  finite: an error `weight_only_finite` at `loc` else.
-llvm::Expected<WeightOnlyCodes> quantizeWeightOnly(const Tensor &weight, const WeightOnlyOptions &options,
-                                                   const Location &loc);
+/// operators 2.2, 3.1.  \param weight  finite.
+WeightOnlyCodes quantizeWeightOnly(const Tensor &weight, const WeightOnlyOptions &options);
 
 /// Replaces linear layers, modules and function calls with a constant float32 weight, by `qfx.nn.WeightOnlyLinear`;
 /// modules that several calls share stay shared.  Others stay, with a remark.  \returns whether any layer was replaced.
-/// Errors: `weight_only_bits`, `weight_only_group`, `weight_only_finite`.
+/// Errors: `weight_only_bits`, `weight_only_group`, `convert_finite`.
 llvm::Expected<bool> quantizeLinearWeights(GraphModule &model, const WeightOnlyOptions &options, PassContext &context);
 
 } // namespace qfx

@@ -36,6 +36,9 @@ TEST_CASE("pipeline errors have a place and a nearest name", "[pipeline]") {
   Diagnostic option = failToParse("prepare{moed=ptq}");
   CHECK(option.message == "'prepare' has no option 'moed'; did you mean 'mode'?");
   CHECK(option.loc.column == 9);
+  Diagnostic twice = failToParse("prepare{mode=ptq mode=qat}");
+  CHECK(twice.message == "option 'mode' of 'prepare' is given twice");
+  CHECK(twice.loc.column == 18);
   CHECK(failToParse("").code == "pipeline_syntax");
   CHECK(failToParse("fuse,").code == "pipeline_syntax");
   CHECK(failToParse("fuse prepare").code == "pipeline_syntax");
