@@ -55,6 +55,21 @@ def qconfig_of(value):
     return tq.QConfig(activation=observer_of(value["activation"]), weight=observer_of(value["weight"]))
 
 
+def fill(mapping, value, qconfig_of):
+    """The entries of the JSON into `mapping`, each qconfig read by `qconfig_of`."""
+    if "global" in value:
+        mapping.set_global(qconfig_of(value["global"]))
+    for key, qconfig in value.get("object_type", {}).items():
+        mapping.set_object_type(object_of(key), qconfig_of(qconfig))
+    for regex, qconfig in value.get("module_name_regex", []):
+        mapping.set_module_name_regex(regex, qconfig_of(qconfig))
+    for path, qconfig in value.get("module_name", {}).items():
+        mapping.set_module_name(path, qconfig_of(qconfig))
+    for path, key, index, qconfig in value.get("module_name_object_type_order", []):
+        mapping.set_module_name_object_type_order(path, object_of(key), index, qconfig_of(qconfig))
+    return mapping
+
+
 def mapping_of(value, backend, is_qat):
     """The QConfigMapping that the JSON stands for; None: the default of the backend."""
     if value is None:
@@ -68,14 +83,4 @@ def mapping_of(value, backend, is_qat):
         mapping = get_default_qat_qconfig_mapping(base[:-4])
     else:
         mapping = get_default_qconfig_mapping(base)
-    if "global" in value:
-        mapping.set_global(qconfig_of(value["global"]))
-    for key, qconfig in value.get("object_type", {}).items():
-        mapping.set_object_type(object_of(key), qconfig_of(qconfig))
-    for regex, qconfig in value.get("module_name_regex", []):
-        mapping.set_module_name_regex(regex, qconfig_of(qconfig))
-    for path, qconfig in value.get("module_name", {}).items():
-        mapping.set_module_name(path, qconfig_of(qconfig))
-    for path, key, index, qconfig in value.get("module_name_object_type_order", []):
-        mapping.set_module_name_object_type_order(path, object_of(key), index, qconfig_of(qconfig))
-    return mapping
+    return fill(mapping, value, qconfig_of)

@@ -25,7 +25,7 @@ OUT = os.path.join(ROOT, "test", "passes", "flow")
 sys.path[:0] = [HERE, os.path.join(ROOT, "tools", "export")]
 warnings.filterwarnings("ignore")
 
-from configuration import mapping_of, object_of  # noqa: E402
+from configuration import mapping_of  # noqa: E402
 from declare import CASES  # noqa: E402
 from qfx_export.tracer import trace  # noqa: E402
 from qfx_export.writer import ModelWriter  # noqa: E402
@@ -92,7 +92,7 @@ class Phases:
         if not is_qat and custom.fuses:
             self.add("fused", fuse_fx(copy.deepcopy(model), custom.fuse, backend_config=config))
         make = prepare_qat_fx if is_qat else functools.partial(
-            prepare_fx, _equalization_config=torch_equalization.equalization_of(case.equalization, object_of))
+            prepare_fx, _equalization_config=torch_equalization.equalization_of(case.equalization))
         prepared = make(copy.deepcopy(model), mapping, inputs, custom.prepare, backend_config=config)
         self.add("prepared", prepared)
         for phase, convert in (("reference", convert_to_reference_fx), ("converted", convert_fx)):

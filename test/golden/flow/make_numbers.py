@@ -25,7 +25,7 @@ sys.path.insert(0, HERE)
 import make  # noqa: E402
 import torch_custom  # noqa: E402
 import torch_equalization  # noqa: E402
-from configuration import mapping_of, object_of  # noqa: E402
+from configuration import mapping_of  # noqa: E402
 from declare import CASES  # noqa: E402
 
 OUT = os.path.join(HERE, "numbers")
@@ -132,7 +132,7 @@ def numbers(case):
     batches = [batch(case, rng) for _ in range(3)]
     with torch.no_grad():
         prepared = prepare_fx(model, mapping_of(case.mapping, case.backend, False), tuple(batches[0]), custom.prepare,
-                              torch_equalization.equalization_of(case.equalization, object_of), backend_config=config)
+                              torch_equalization.equalization_of(case.equalization), backend_config=config)
         for inputs in batches[:2]:
             prepared(*inputs)
         reference = convert_to_reference_fx(copy.deepcopy(prepared), custom.convert, backend_config=config,

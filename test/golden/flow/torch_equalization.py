@@ -6,6 +6,8 @@ import torch
 from torch.ao.quantization import QConfigMapping
 from torch.ao.quantization.fx import _equalize
 
+from configuration import fill
+
 
 def observer_of(value):
     if isinstance(value, str):
@@ -21,20 +23,9 @@ def qconfig_of(value):
     return _equalize.EqualizationQConfig(observer_of(value["input_activation"]), observer_of(value["weight"]))
 
 
-def equalization_of(value, object_of):
+def equalization_of(value):
     """The QConfigMapping that the JSON of an equalization config stands for; None for None."""
-    if value is None:
-        return None
-    mapping = QConfigMapping().set_global(qconfig_of(value.get("global")))
-    for key, qconfig in value.get("object_type", {}).items():
-        mapping.set_object_type(object_of(key), qconfig_of(qconfig))
-    for regex, qconfig in value.get("module_name_regex", []):
-        mapping.set_module_name_regex(regex, qconfig_of(qconfig))
-    for path, qconfig in value.get("module_name", {}).items():
-        mapping.set_module_name(path, qconfig_of(qconfig))
-    for path, key, index, qconfig in value.get("module_name_object_type_order", []):
-        mapping.set_module_name_object_type_order(path, object_of(key), index, qconfig_of(qconfig))
-    return mapping
+    return None if value is None else fill(QConfigMapping(), value, qconfig_of)
 
 
 class _ExactRoots:
