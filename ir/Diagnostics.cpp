@@ -32,7 +32,7 @@ static llvm::StringRef getSourceLine(const Location &loc) {
       return {};
     rest = rest.drop_front(end + 1);
   }
-  return rest.take_until([](char c) { return c == '\n' || c == '\r'; });
+  return rest.take_front(rest.find('\n')).rtrim('\r');
 }
 
 /// A caret below the column; a long line is cut to a window around it so that a one-line file stays readable.
