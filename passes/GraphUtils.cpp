@@ -5,6 +5,7 @@
 #include "ir/Ops.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
 
@@ -24,6 +25,26 @@ Node *createGetAttrFromTensor(GraphModule &model, llvm::StringRef prefix, Tensor
   std::string name = getNewAttrName(model.getRoot(), prefix);
   model.getRoot().setBuffer(name, std::move(value));
   return model.getGraph().getAttr(name);
+}
+
+void detachReads(GraphModule &model, llvm::function_ref<bool(const Module &)> isReplaced) {
+  llvm::StringMap<std::string> detached;
+  for (Node &node : model.getGraph().mutableNodes()) {
+    if (!node.is(Opcode::GetAttr))
+      continue;
+    const std::string path = node.getTargetText().str();
+    llvm::StringRef ownerPath = splitPath(path).first;
+    ModuleRef owner = ownerPath.empty() ? nullptr : model.getRoot().findModule(ownerPath);
+    const Tensor *tensor = model.getRoot().findTensorAt(path);
+    if (!owner || !tensor || !isReplaced(*owner))
+      continue;
+    std::string &name = detached[path];
+    if (name.empty()) {
+      name = getNewAttrName(model.getRoot(), path + "_");
+      model.getRoot().setParameter(name, *tensor);
+    }
+    node.setTargetPath(name);
+  }
 }
 
 bool isDequantize(const Node *node) {

@@ -4,6 +4,8 @@
 
 #include "ir/GraphModule.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <string>
 #include <vector>
 
@@ -14,6 +16,10 @@ std::string getNewAttrName(const Module &root, llvm::StringRef prefix);
 
 /// Stores `value` as a root buffer under getNewAttrName and returns a get_attr node for it at the insert point.
 Node *createGetAttrFromTensor(GraphModule &model, llvm::StringRef prefix, Tensor value);
+
+/// get_attr calls of a tensor whose module satisfies `isReplaced` read a new parameter of the root instead (`a.weight` becomes `a_weight_0`), which
+/// holds what they read now.  For passes that give such modules other tensors: PyTorch's get_attr then reads codes, or a method (qfx rule).
+void detachReads(GraphModule &model, llvm::function_ref<bool(const Module &)> isReplaced);
 
 /// A method call `dequantize`; false for null.
 bool isDequantize(const Node *node);

@@ -20,8 +20,12 @@ ModuleRef getObserver(const GraphModule &model, const Node &node) {
   return module && isObserver(*module) ? module : nullptr;
 }
 
-/// The input is declared quantized: float users read its dequantized form.
+/// The input is declared quantized: it arrives as codes, whose parameters it brings along, and float users read its dequantized form.
 static void dequantizeInput(Graph &graph, Node &placeholder) {
+  if (std::optional<TensorType> type = placeholder.getType(); type && type->dtype == DType::Float32) {
+    type->dtype = DType::QUInt8;
+    placeholder.setType(std::move(*type));
+  }
   auto insertPoint = Graph::InsertPoint::after(&placeholder);
   Node *dequantize = graph.callMethod(requireMethod("dequantize"), {&placeholder});
   dequantize->setLoc(placeholder.getLoc());

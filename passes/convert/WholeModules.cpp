@@ -46,11 +46,14 @@ llvm::Error convertStandalone(ConvertState &state, Node &call) {
   auto prepared = PreparedState::load(inner);
   if (!prepared)
     return prepared.takeError();
-  std::vector<Node *> codeInputs;
-  for (size_t i = 0; i < call.getArgs().size(); ++i)
-    if (llvm::is_contained(prepared->inputQuantizedIndexes, static_cast<int64_t>(i)))
-      codeInputs.push_back(call.getArg(i).getNodeOrNull());
-  bypassDequantize(call, codeInputs);
+  for (size_t i = 0; i < call.getArgs().size(); ++i) { // upstream turns every operand that is the same value into codes
+    Node *input = call.getArg(i).getNodeOrNull();
+    if (!llvm::is_contained(prepared->inputQuantizedIndexes, static_cast<int64_t>(i)) || !isDequantize(input))
+      continue;
+    call.setArg(i, input->getArg(0));
+    if (input->getUsers().empty())
+      input->getParent()->erase(input);
+  }
   if (!prepared->outputQuantizedIndexes.empty()) {
     if (prepared->outputQuantizedIndexes.front() != 0)
       return error(call.getLoc(), "the standalone module '{0}' has one output: output_quantized_idxs is [0], got {1}", call.getTargetText(),

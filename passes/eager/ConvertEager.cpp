@@ -2,6 +2,7 @@
 #include "backends/observe/Observer.h"
 #include "backends/observe/ObserverState.h"
 #include "ir/Diagnostics.h"
+#include "passes/GraphUtils.h"
 #include "passes/eager/Eager.h"
 #include "passes/eager/EagerDetail.h"
 #include "passes/eager/ObserverHooks.h"
@@ -141,6 +142,7 @@ llvm::Expected<GraphModule> convertEager(GraphModule model, const EagerConvertOp
   SwapOptions swapOptions{mapping, observedToQuantized, options.usePrecomputedFakeQuant, &context};
   if (llvm::Error err = checkCalibrated(model, *qconfigs, swapOptions, context))
     return err;
+  detachReads(model, [&](const Module &module) { return qconfigs->getActive(module) && mapping.find(module); });
   Converter converter(model, *qconfigs, swapOptions);
   if (llvm::Error err = converter.convertChildren(model.getRoot(), ""))
     return err;

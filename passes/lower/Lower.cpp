@@ -176,6 +176,7 @@ llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &
     return err;
   if (llvm::Error err = lowerModuleGraphs(model, context, options))
     return err;
+  detachReads(model, isReferenceModule);
   LowerState state{model, {}, context, options};
   if (model.findMeta("prepared")) { // a reference model from elsewhere has no such state: nothing is skipped then
     auto prepared = PreparedState::load(model);

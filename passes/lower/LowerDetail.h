@@ -81,8 +81,9 @@ private:
   std::vector<std::pair<std::string, std::vector<Call>>> calls; ///< by path, in order of the first one
 };
 
-/// The arguments of a call's prepack: the quantized weight, then bias and geometry in the prepack's own order.
-llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
+/// The arguments of a call's prepack: the quantized weight, then bias and geometry in the prepack's own order.  None if numbers cannot say what
+/// the call does (padding "same" of an even kernel).
+llvm::Expected<std::optional<std::vector<Argument>>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
                                                       Node *quantizedWeight);
 
 llvm::Error lowerStaticModules(LowerState &state);

@@ -90,10 +90,12 @@ llvm::Error lowerDynamicFunctions(LowerState &state) {
     auto prepackArgs = makePrepackArgs(state, *found->call, *row->prepack, found->quantizedWeight);
     if (!prepackArgs)
       return prepackArgs.takeError();
+    if (!*prepackArgs)
+      continue;
     Node *packed;
     {
       auto insertPoint = Graph::InsertPoint::before(found->call);
-      packed = graph.callFunction(*row->prepack, std::move(*prepackArgs));
+      packed = graph.callFunction(*row->prepack, std::move(**prepackArgs));
       packed->setLoc(found->call->getLoc());
     }
     std::vector<Argument> args = {found->quantize->getArg(0), packed};

@@ -10,28 +10,48 @@
 
 namespace qfx {
 
+/// "same" and "valid" as the numbers that a prepack takes; none where "same" would pad one side more than the other.
+static std::optional<Argument> resolvePadding(llvm::StringRef name, llvm::ArrayRef<int64_t> kernel, const Argument &dilation) {
+  Argument::Elements padding;
+  for (size_t axis = 0; axis < kernel.size(); ++axis) {
+    int64_t step = dilation.isSequence() ? dilation.getElements()[std::min(axis, dilation.getElements().size() - 1)].getInt() : dilation.getInt();
+    int64_t total = name == "same" ? step * (kernel[axis] - 1) : 0;
+    if (total % 2)
+      return std::nullopt;
+    padding.push_back(Argument(total / 2));
+  }
+  return Argument::tuple(std::move(padding));
+}
+
 /// The arguments of the prepack call: the quantized weight, then bias and geometry in the prepack's own order.  Operands given by keyword
-/// stand at their schema place, missing ones are the float function's defaults and numbers are spread over the spatial axes (qfx rules).
-llvm::Expected<std::vector<Argument>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
+/// stand at their schema place, missing ones are the float function's defaults, numbers are spread over the spatial axes and names of a padding
+/// become numbers (qfx rules).  None where no number says what the name does.
+llvm::Expected<std::optional<std::vector<Argument>>> makePrepackArgs(const LowerState &state, const Node &call, const TargetInfo &prepack,
                                                       Node *quantizedWeight) {
   auto bound = bindCall(call, state.model);
   if (!bound)
     return bound.takeError();
-  size_t rank = 0;
+  llvm::SmallVector<int64_t, 3> kernel;
   if (Node *source = quantizedWeight->getArg(0).getNodeOrNull(); source && !collectProducers(source).empty()) {
     auto weight = evaluateConstant(state.model, *source, state.context);
     if (!weight)
       return weight.takeError();
-    rank = weight->getRank();
+    if (weight->getRank() > 2)
+      kernel.assign(weight->getSizes().begin() + 2, weight->getSizes().end());
   }
-  size_t numSpatial = rank > 2 ? rank - 2 : 0;
   std::vector<Argument> args = {quantizedWeight};
   for (const SlotInfo &slot : prepack.getSignature().getSlots().drop_front()) {
     const BoundSlot *value = bound->find(slot.name == "B" ? llvm::StringRef("bias") : llvm::StringRef(slot.name));
     assert(value && "a prepack takes only what its function has");
     Argument arg = value->arg;
-    if (slot.type == SlotType::Ints && arg.isInt() && numSpatial)
-      arg = Argument::tuple(Argument::Elements(numSpatial, arg));
+    if (slot.name == "padding" && arg.isString()) {
+      std::optional<Argument> numbers = kernel.empty() ? std::nullopt : resolvePadding(arg.getString(), kernel, bound->get("dilation").arg);
+      if (!numbers)
+        return std::nullopt;
+      arg = std::move(*numbers);
+    } else if (slot.type == SlotType::Ints && arg.isInt() && !kernel.empty()) {
+      arg = Argument::tuple(Argument::Elements(kernel.size(), arg));
+    }
     args.push_back(std::move(arg));
   }
   return args;
@@ -71,12 +91,14 @@ llvm::Error lowerStaticFunctions(LowerState &state) {
     auto prepackArgs = makePrepackArgs(state, *call, *row->prepack, quantizedWeight);
     if (!prepackArgs)
       return prepackArgs.takeError();
+    if (!*prepackArgs)
+      continue;
 
     auto [scaleNode, zeroPointNode] = getQParamNodes(*pattern->quantize);
     Node *packed;
     {
       auto insertPoint = Graph::InsertPoint::before(scaleNode ? scaleNode : pattern->quantize);
-      packed = graph.callFunction(*row->prepack, trimToCall(*call, *row->prepack, std::move(*prepackArgs)));
+      packed = graph.callFunction(*row->prepack, trimToCall(*call, *row->prepack, std::move(**prepackArgs)));
       packed->setLoc(call->getLoc());
     }
     if (pattern->relu)

@@ -45,6 +45,7 @@ public:
         requested(llvm::formatv("int{0} weights", options.bits).str()) {}
 
   llvm::Expected<bool> run() {
+    detachReads(model, [](const Module &module) { return module.getClass() && module.getClass()->op == OpKind::Linear; });
     for (Node &node : model.getGraph().mutableNodes())
       if (llvm::Error err = visit(node))
         return err;
