@@ -1,6 +1,7 @@
 // Sorts arguments, attributes and owned tensors into the slots of an operator.
 #include "ir/Bind.h"
 
+#include "ir/FusedClasses.h"
 #include "ir/Graph.h"
 #include "ir/GraphModule.h"
 #include "ir/Module.h"
@@ -280,6 +281,10 @@ static llvm::Expected<BoundCall> bindModule(const Module &module, llvm::ArrayRef
                  didYouMean(module.getClassName(), getTargetNames(TargetKind::Module)))
         .code("module_class");
   if (llvm::Error err = checkAttributes(module, *row, loc))
+    return err;
+  if (llvm::Error err = checkModuleTensors(module, loc))
+    return err;
+  if (llvm::Error err = checkFusedChildren(module, loc))
     return err;
   auto call = matchArguments(callee, row->getForwardSignature(), args, kwargs, loc);
   if (!call)

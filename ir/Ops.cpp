@@ -181,8 +181,16 @@ static std::vector<ModuleTensor> parseTensors(llvm::StringRef text) {
       continue; // getModuleTensors() spells a recurrent layer's weights out
     ModuleTensor tensor;
     tensor.isBuffer = part.consume_front("~");
-    auto [name, condition] = part.split('?');
+    auto [head, condition] = part.split('?');
+    auto [typed, sizes] = head.split('[');
+    auto [name, dtype] = typed.split(':');
     tensor.name = name.str();
+    tensor.dtype = dtype.str();
+    if (sizes.consume_back("]")) {
+      tensor.sizes.emplace();
+      for (llvm::StringRef size : splitTopLevel(sizes))
+        tensor.sizes->push_back(size.str());
+    }
     tensor.isOptional = endsWith(part, "?");
     tensor.presentIf = condition.str();
     result.push_back(std::move(tensor));

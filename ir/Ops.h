@@ -15,6 +15,7 @@
 namespace qfx {
 
 class InferContext;
+struct Location;
 class Module;
 class ValueType;
 
@@ -83,6 +84,10 @@ struct ModuleTensor {
   bool isBuffer = false;
   bool isOptional = false;   ///< may be absent whatever the attributes say
   std::string presentIf;     ///< attributes, joined by `&`, that must all be true (or not None) for it to exist; empty: always
+  std::string dtype;         ///< the attribute that says its dtype, or a dtype (`i64`); empty: what the operator's rule takes
+  /// Sizes by the attributes: `64`, `in_channels`, `4*hidden_size`, `in_channels/groups`, `*kernel_size` (all of a list; a number stands for
+  /// each further axis).  None: what the operator's rule takes.
+  std::optional<std::vector<std::string>> sizes;
 };
 
 /// One spelling.  Pattern matching and printing go by spelling, execution by operator.
@@ -92,7 +97,7 @@ struct TargetInfo {
   llvm::StringRef text;           ///< as FX's graph text prints it: torch._C._nn.linear, relu, torch.nn.Conv2d
   llvm::StringRef canonicalText;  ///< backend_config.md 2.1; empty: itself
   llvm::StringRef signatureText;  ///< functions, methods: own order of arguments (empty: the operator's); modules: attributes
-  llvm::StringRef tensorsText;    ///< modules: "weight bias?bias ~running_mean?track_running_stats ~num_batches_tracked?"
+  llvm::StringRef tensorsText;    ///< modules: "weight[out,in] bias[out]?bias ~running_mean[n]?track_running_stats ~num_batches_tracked:i64[]?"
   llvm::StringRef forwardText;    ///< modules: signature of forward (empty: the operator's tensor slots the module lacks)
 
   const OpInfo &getOp() const;
@@ -109,6 +114,9 @@ struct TargetInfo {
 /// The tensors that this module object has by its attributes: conditions resolved, a recurrent layer's weights spelled out for each layer
 /// and direction in PyTorch's order.  Those with isOptional may be absent.  Empty for containers of unknown class.
 std::vector<ModuleTensor> getModuleTensors(const Module &module);
+/// Rule `module_tensor`: every tensor of the module is one that its class has, with the sizes and the dtype that its attributes say.
+/// Tensors that are missing are no matter here (`tensor_missing`).
+llvm::Error checkModuleTensors(const Module &module, const Location &loc);
 
 const OpInfo &getOpInfo(OpKind kind);
 llvm::ArrayRef<OpInfo> getAllOps();

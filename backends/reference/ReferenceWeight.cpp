@@ -4,6 +4,8 @@
 #include "ir/Diagnostics.h"
 #include "ir/Module.h"
 
+#include <algorithm>
+
 namespace qfx {
 
 std::optional<QParams> getWeightQParams(const Module &reference, llvm::StringRef name) {
@@ -30,9 +32,36 @@ std::optional<QParams> getWeightQParams(const Module &reference, llvm::StringRef
     return value && value->isInt() ? std::optional<int64_t>(value->getInt()) : std::nullopt;
   };
   qparams.axis = getInt("weight_axis").value_or(0);
-  qparams.quantMin = getInt("weight_quant_min");
-  qparams.quantMax = getInt("weight_quant_max");
+  const Argument *decomposed = reference.findAttribute("is_decomposed");
+  if (decomposed && *decomposed == Argument(true)) {
+    qparams.quantMin = getInt("weight_quant_min");
+    qparams.quantMax = getInt("weight_quant_max");
+  }
   return qparams;
+}
+
+/// Rule `reference_weight`: a scheme that says how codes are read back, float32 scales, as many zero points, a code range that has both ends.
+static llvm::Error checkQParams(const Module &reference, llvm::StringRef name, const QParams &qparams) {
+  auto fail = [&](const std::string &why) {
+    return error(reference.getLoc(), "'{0}' cannot quantize its '{1}': {2}", reference.getClassName(), name, why).code("reference_weight");
+  };
+  if (qparams.scheme == QScheme::PerTensorSymmetric || qparams.scheme == QScheme::PerChannelSymmetric)
+    return fail("weight_qscheme is an affine scheme or None, got torch." + getQSchemeName(qparams.scheme).str());
+  const TensorType scale = reference.getTensor((name + "_scale").str()).getType(),
+                   zeroPoint = reference.getTensor((name + "_zero_point").str()).getType();
+  if (scale.dtype != DType::Float32)
+    return fail("its scales are float32, got " + toString(scale));
+  if (zeroPoint.dtype != DType::Int32 && zeroPoint.dtype != DType::Int64 && zeroPoint.dtype != DType::Float32)
+    return fail("its zero points are int32, int64 or float32, got " + toString(zeroPoint));
+  const size_t count = qparams.scales.size();
+  if (std::max(qparams.zeroPoints.size(), qparams.floatZeroPoints.size()) != count || (!isPerChannel(qparams.scheme) && count != 1))
+    return fail("it wants one scale and one zero point " + std::string(isPerChannel(qparams.scheme) ? "per channel" : "in all") + ", got " +
+                toString(scale) + " and " + toString(zeroPoint));
+  if (!isPerChannel(qparams.scheme) && !qparams.floatZeroPoints.empty())
+    return fail("zero points are integers with torch." + getQSchemeName(qparams.scheme).str() + ", got " + toString(zeroPoint));
+  if (qparams.quantMin.has_value() != qparams.quantMax.has_value() || qparams.quantMin > qparams.quantMax)
+    return fail("weight_quant_min and weight_quant_max are the ends of a range, or both None");
+  return llvm::Error::success();
 }
 
 llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringRef name) {
@@ -42,6 +71,8 @@ llvm::Expected<Tensor> getQuantizedWeight(const Module &reference, llvm::StringR
     return error(reference.getLoc(), "'{0}' has no quantized weight: it needs a float32 '{1}' and {1}_* parameters",
                  reference.getClassName(), name)
         .code("reference_weight");
+  if (llvm::Error err = checkQParams(reference, name, *qparams))
+    return err;
   return quantizeTensor(*weight, *qparams);
 }
 

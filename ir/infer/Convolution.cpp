@@ -185,6 +185,10 @@ static llvm::Expected<ValueType> inferFloatConv(const InferContext &context, boo
   if (llvm::Error err = checkDTypes(context, input, weight, bias))
     return err;
   QFX_TRY(geometry, readConvGeometry(context, isTransposed));
+  for (size_t i = 0; i < geometry.spatial; ++i) // quantized ones take any
+    if (geometry.outputPadding[i] && geometry.outputPadding[i] >= std::max(geometry.stride[i], geometry.dilation[i]))
+      return context.fail("geometry", "wants output_padding below stride or dilation, got {0} with {1} and {2}", geometry.outputPadding[i],
+                          geometry.stride[i], geometry.dilation[i]);
   QFX_TRY(result, inferConvShape(context, input, weight, bias, geometry, outputSize));
   return ValueType(result);
 }

@@ -47,9 +47,24 @@ llvm::Expected<TensorType> inferBagShape(const InferContext &context, const Tens
   return result;
 }
 
+/// Rule `<op>_padding_idx`: a row of the table, counted from the end if negative.
+static llvm::Error checkPaddingIndex(const InferContext &context, const TensorType &weight) {
+  if (!context.hasValue("padding_idx") || weight.getRank() != 2 || !weight.shape[0].isStatic())
+    return llvm::Error::success();
+  auto index = context.getInt("padding_idx");
+  if (!index)
+    return index.takeError();
+  int64_t rows = weight.shape[0].getValue();
+  if (*index < -rows || *index >= rows)
+    return context.fail("padding_idx", "wants padding_idx in {0}..{1}, got {2}", -rows, rows - 1, *index);
+  return llvm::Error::success();
+}
+
 llvm::Expected<ValueType> inferEmbedding(const InferContext &context) {
   QFX_TRY(weight, context.getTensor("weight"));
   if (llvm::Error err = checkNotQuantized(context, weight, "weight"))
+    return err;
+  if (llvm::Error err = checkPaddingIndex(context, weight))
     return err;
   QFX_TRY(result, inferLookupShape(context, weight, weight.dtype));
   return ValueType(result);
@@ -59,6 +74,8 @@ llvm::Expected<ValueType> inferEmbedding(const InferContext &context) {
 llvm::Expected<ValueType> inferEmbeddingBag(const InferContext &context) {
   QFX_TRY(weight, context.getTensor("weight"));
   if (llvm::Error err = checkNotQuantized(context, weight, "weight"))
+    return err;
+  if (llvm::Error err = checkPaddingIndex(context, weight))
     return err;
   const Argument &mode = context.getCall().get("mode").arg;
   if (!mode.isString() || (mode.getString() != "sum" && mode.getString() != "mean" && mode.getString() != "max"))

@@ -112,6 +112,8 @@ llvm::Expected<RecurrentTypes> inferRecurrentTypes(const InferContext &context, 
   if (rank != 2 && rank != 3)
     return context.fail("rank", "wants an input of rank 3, or 2 without batch, got {0}", toString(input));
   QFX_TRY(sizes, getSizes(context));
+  if (sizes.projection < 0 || (sizes.projection && sizes.projection >= sizes.hidden))
+    return context.fail("projection", "wants proj_size in 0..{0}, below hidden_size, got {1}", sizes.hidden - 1, sizes.projection);
   QFX_TRY(layers, context.getInt("num_layers"));
   QFX_TRY(givenBatchFirst, context.getBool("batch_first"));
   const bool isBatchFirst = givenBatchFirst && !packed; // packed rows stand behind each other in time, whatever the layer says

@@ -2,6 +2,7 @@
 #include "passes/fuse/Fusers.h"
 
 #include "ir/Diagnostics.h"
+#include "ir/FusedClasses.h"
 #include "ir/GraphModule.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
@@ -19,11 +20,6 @@ struct Recipe {
   ResultClass result;
   bool sameMode, hasQat;
 };
-
-struct FusedClass {
-  llvm::StringRef name;
-  std::vector<llvm::StringRef> children;
-};
 } // namespace
 
 static const Recipe &getRecipe(FuserMethod::Kind kind) {
@@ -36,14 +32,6 @@ static const Recipe &getRecipe(FuserMethod::Kind kind) {
     if (recipe.kind == kind)
       return recipe;
   llvm_unreachable("every named fuser has a recipe");
-}
-
-static const std::vector<FusedClass> &getFusedClasses() {
-  static const std::vector<FusedClass> classes = {
-#define QFX_FUSED_CLASS(name, ...) {name, {__VA_ARGS__}},
-#include "passes/fuse/FusedClasses.def"
-  };
-  return classes;
 }
 
 /// The module class of torch.nn that does what a function or method does, if it owns no tensors: F.leaky_relu ->

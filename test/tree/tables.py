@@ -207,7 +207,7 @@ def check_names(root: pathlib.Path, tests: Tests):
         ("backends/config/DefaultQConfigs.def", 0, True, ["test/unit/backends", "test/golden/observers"]),
         ("backends/config/ConfigCodes.def", 1, False, ["test/golden/backend_configs", "test/golden/qconfigs", "test/unit/backends/config", "test/passes/prepare"]),
         ("backends/config/FuserMethods.def", 1, True, ["test/unit", "test/passes/fuse"]),
-        ("passes/fuse/FusedClasses.def", 0, True, ["test/unit/passes", "test/passes"]),
+        ("ir/FusedClasses.def", 0, True, ["test/unit/passes", "test/passes"]),
         ("backends/native/Lowering.def", 1, True, ["test/passes", "test/unit/passes"]),
     ]
     known = {spelling for all_of in get_spellings(root).values() for spelling in all_of}
