@@ -5,6 +5,7 @@
 #include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
+#include "passes/WeightQParams.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,7 +26,7 @@ enum class Layout : uint8_t { Plain, PackedLinear, PackedEmbedding, PackedObject
 
 /// One entry: its key below the module, and the member that it shows.
 struct Entry {
-  enum class Kind : uint8_t { Parameter, Buffer, Scale, ZeroPoint, Config };
+  enum class Kind : uint8_t { Parameter, Buffer, Scale, ZeroPoint, Axis, Config };
   Kind kind;
   std::string key, member;
   bool mayBeMissing = false;
@@ -94,7 +95,7 @@ static std::string getTensorKey(const Module &module, Layout layout, llvm::Strin
   return name.str();
 }
 
-/// Modules whose qparams upstream loses on saving (operators 13.1).
+/// Modules whose parameters upstream loses on saving (operators 13.1).
 static bool isSavedHereOnly(const Module &module) {
   switch (module.getClass()->op) {
   case OpKind::QuantizedElu:
@@ -108,6 +109,13 @@ static bool isSavedHereOnly(const Module &module) {
   }
 }
 
+static bool isReference(const Module &module) { return module.getClass() && module.getClass()->getSignature().findSlot("weight_qscheme"); }
+
+/// Dynamic modules save scale 1 and zero point 0, which nothing reads.
+static bool savesUnusedQParams(const Module &module) {
+  return getLayout(module) == Layout::PackedLinear || (module.getClass() && startsWith(module.getClass()->getOp().name, "DynamicConv"));
+}
+
 static std::vector<Entry> getEntries(const Module &module) {
   Layout layout = getLayout(module);
   std::vector<Entry> entries;
@@ -115,14 +123,17 @@ static std::vector<Entry> getEntries(const Module &module) {
       startsWith(module.getClassName(), "torch.ao.nn.") && !module.findTensor("scale")) {
     entries.push_back({Entry::Kind::Scale, "scale", "scale", isSavedHereOnly(module)});
     entries.push_back({Entry::Kind::ZeroPoint, "zero_point", "zero_point", isSavedHereOnly(module)});
-  } else if (layout == Layout::PackedLinear) { // dynamic: saved, unused
+  } else if (savesUnusedQParams(module)) {
     entries.push_back({Entry::Kind::Scale, "scale", "", true});
     entries.push_back({Entry::Kind::ZeroPoint, "zero_point", "", true});
   }
   for (const auto &[name, tensor] : module.getParameters())
-    entries.push_back({Entry::Kind::Parameter, getTensorKey(module, layout, name), name});
-  for (const auto &[name, tensor] : module.getBuffers())
+    entries.push_back({Entry::Kind::Parameter, getTensorKey(module, layout, name), name, module.getClass() && isSavedHereOnly(module)});
+  for (const auto &[name, tensor] : module.getBuffers()) {
     entries.push_back({Entry::Kind::Buffer, getTensorKey(module, layout, name), name});
+    if (llvm::StringRef weight = name; isReference(module) && weight.consume_back("_zero_point"))
+      entries.push_back({Entry::Kind::Axis, weight.str() + "_axis", "weight_axis"});
+  }
   if (layout == Layout::PackedObject && module.findAttribute("stride"))
     entries.push_back({Entry::Kind::Config, "config", ""});
   return entries;
@@ -152,6 +163,13 @@ static Tensor makeConfig(const Module &packed) {
   return Tensor::of<int16_t>(DType::Int16, {static_cast<int64_t>(config.size())}, config);
 }
 
+static Tensor widen(const Tensor &half) {
+  std::vector<float> values(static_cast<size_t>(half.getNumElements()));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(half.getElementAsDouble(static_cast<int64_t>(i)));
+  return Tensor::of<float>(DType::Float32, half.getSizes(), values);
+}
+
 static Tensor getValue(const Module &module, const Entry &entry) {
   switch (entry.kind) {
   case Entry::Kind::Scale: {
@@ -163,6 +181,8 @@ static Tensor getValue(const Module &module, const Entry &entry) {
     const Argument *value = entry.member.empty() ? nullptr : module.findAttribute(entry.member);
     return Tensor::of<int64_t>(DType::Int64, {}, {value ? value->getInt() : int64_t(0)});
   }
+  case Entry::Kind::Axis:
+    return Tensor::of<int32_t>(DType::Int32, {}, {static_cast<int32_t>(module.getAttribute(entry.member).getInt())});
   case Entry::Kind::Config:
     return makeConfig(module);
   case Entry::Kind::Parameter:
@@ -170,6 +190,8 @@ static Tensor getValue(const Module &module, const Entry &entry) {
     break;
   }
   const Tensor &tensor = module.getTensor(entry.member);
+  if (getLayout(module) != Layout::Plain && tensor.getDType() == DType::Float16)
+    return widen(tensor); // upstream unpacks half precision to float32
   if (getLayout(module) != Layout::PackedObject || tensor.getRank() != 3)
     return tensor;
   llvm::ArrayRef<int64_t> sizes = tensor.getSizes(); // a 1-D convolution packs as a 2-D one
@@ -190,6 +212,11 @@ StateDict getStateDict(const GraphModule &model) {
     Layout layout = getLayout(module);
     if (layout == Layout::PackedLinear || layout == Layout::PackedEmbedding)
       state.metadata.emplace_back(joinPath(path, "_packed_params.dtype"), getDTypeInfo(module.getTensor("weight").getDType()).torchName.str());
+    if (isReference(module) && module.findTensor("weight")) { // recurrent layers do not save them
+      const Argument &scheme = module.getAttribute("weight_qscheme");
+      state.metadata.emplace_back(joinPath(path, "weight_qscheme"), scheme.isNone() ? "None" : getQSchemeName(scheme.getQScheme()).str());
+      state.metadata.emplace_back(joinPath(path, "weight_dtype"), getDTypeInfo(module.getAttribute("weight_dtype").getDType()).torchName.str());
+    }
   });
   return state;
 }
@@ -198,8 +225,11 @@ static llvm::Error checkTensor(llvm::StringRef key, const Tensor &given, const T
   bool sameShape = given.getSizes() == expected.getSizes() ||
                    (entry.kind != Entry::Kind::Parameter && given.getNumElements() == 1 && expected.getNumElements() == 1);
   // Observers' buffers grow with what they see: their number of elements is part of the state.
-  bool isStatistic = entry.kind == Entry::Kind::Buffer && (entry.member == "min_val" || entry.member == "max_val" || entry.member == "histogram");
-  if (given.getDType() == expected.getDType() && (sameShape || isStatistic))
+  // So do the parameters of a weight, which come with the scheme.
+  bool isStatistic = entry.kind == Entry::Kind::Buffer && (entry.member == "min_val" || entry.member == "max_val" || entry.member == "histogram" ||
+                                                           endsWith(entry.member, "_scale") || endsWith(entry.member, "_zero_point"));
+  bool sameDType = given.getDType() == expected.getDType() || endsWith(entry.member, "_zero_point"); // 32 or 64 bits, or float
+  if (sameDType && (sameShape || isStatistic))
     return llvm::Error::success();
   return error({}, "state dict entry '{0}' is {1}, the model has {2}", key, toString(given.getType()), toString(expected.getType()))
       .code("state_dict_tensor");
@@ -207,8 +237,10 @@ static llvm::Error checkTensor(llvm::StringRef key, const Tensor &given, const T
 
 static void assign(Module &module, const Entry &entry, const Tensor &value) {
   switch (entry.kind) {
-  case Entry::Kind::Parameter: // the weight of a 1-D convolution comes as that of a 2-D one
-    return module.setParameter(entry.member, value.reshaped(module.getTensor(entry.member).getSizes()));
+  case Entry::Kind::Parameter: { // the weight of a 1-D convolution comes as that of a 2-D one
+    const bool isHalf = module.getTensor(entry.member).getDType() == DType::Float16 && value.getDType() == DType::Float32;
+    return module.setParameter(entry.member, (isHalf ? saturateToHalf(value) : value).reshaped(module.getTensor(entry.member).getSizes()));
+  }
   case Entry::Kind::Buffer:
     return module.setBuffer(entry.member, value);
   case Entry::Kind::Scale:
@@ -219,12 +251,65 @@ static void assign(Module &module, const Entry &entry, const Tensor &value) {
     if (!entry.member.empty())
       module.setAttribute(entry.member, static_cast<int64_t>(value.getElementAsDouble(0)));
     return;
+  case Entry::Kind::Axis:
+    module.setAttribute(entry.member, static_cast<int64_t>(value.getElementAsDouble(0)));
+    return;
   case Entry::Kind::Config:
     return; // checked to be the model's own
   }
 }
 
-llvm::Error loadStateDict(GraphModule &model, const StateDict &state) {
+/// Keys of older versions and what they are called now: quantized linear layers before packed parameters were a tuple, convolutions with batch
+/// norm of quantization-aware training before it was a child.
+static llvm::ArrayRef<std::pair<llvm::StringLiteral, llvm::StringLiteral>> getOldKeys(const Module &module) {
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kLinear[] = {{"weight", "_packed_params._packed_params.0"},
+                                                                                  {"bias", "_packed_params._packed_params.1"},
+                                                                                  {"_packed_params.weight", "_packed_params._packed_params.0"},
+                                                                                  {"_packed_params.bias", "_packed_params._packed_params.1"}};
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kBatchNorm[] = {{"gamma", "bn.weight"},
+                                                                                     {"beta", "bn.bias"},
+                                                                                     {"running_mean", "bn.running_mean"},
+                                                                                     {"running_var", "bn.running_var"},
+                                                                                     {"num_batches_tracked", "bn.num_batches_tracked"}};
+  if (getLayout(module) == Layout::PackedLinear)
+    return kLinear;
+  if (module.getClass() && startsWith(module.getClass()->getOp().name, "QatConvBn"))
+    return kBatchNorm;
+  return {};
+}
+
+/// What stands of a reference module's weight_qscheme and weight_dtype in the metadata.  Rule `state_dict_tensor`.
+static llvm::Error readWeightScheme(const std::string &path, const StringPairs &metadata,
+                                    llvm::function_ref<void(const char *name, Argument value)> set) {
+  for (const auto &[key, value] : metadata) {
+    auto scheme = parseQScheme(value);
+    auto dtype = parseTorchDType(value);
+    if (key == joinPath(path, "weight_qscheme") && (scheme || value == "None"))
+      set("weight_qscheme", scheme ? Argument(*scheme) : Argument::none());
+    else if (key == joinPath(path, "weight_dtype") && dtype)
+      set("weight_dtype", Argument(*dtype));
+    else if (key == joinPath(path, "weight_qscheme") || key == joinPath(path, "weight_dtype"))
+      return error({}, "state dict entry '{0}' is '{1}', which is no {2}", key, value, endsWith(key, "dtype") ? "dtype" : "qscheme")
+          .code("state_dict_tensor");
+  }
+  return llvm::Error::success();
+}
+
+/// The state with the keys of today.
+static StateDict renameOldKeys(const GraphModule &model, const StateDict &state) {
+  StateDict renamed = state;
+  forEachWithRoot(model, [&](const std::string &path, Module &module) {
+    for (const auto &[before, now] : getOldKeys(module))
+      if (const std::string key = joinPath(path, now); !renamed.find(key))
+        for (auto &entry : renamed.tensors)
+          if (entry.first == joinPath(path, before))
+            entry.first = key;
+  });
+  return renamed;
+}
+
+llvm::Error loadStateDict(GraphModule &model, const StateDict &given) {
+  const StateDict state = renameOldKeys(model, given);
   struct Assignment {
     Module *module;
     Entry entry;
@@ -234,7 +319,12 @@ llvm::Error loadStateDict(GraphModule &model, const StateDict &state) {
   llvm::StringSet<> expected;
   std::vector<std::string> missing, unexpected;
   ErrorList problems;
+  std::vector<std::pair<Module *, std::pair<const char *, Argument>>> attributes;
   forEachWithRoot(model, [&](const std::string &path, Module &module) {
+    if (isReference(module))
+      problems.add(readWeightScheme(path, state.metadata, [&](const char *name, Argument value) {
+        attributes.push_back({&module, {name, std::move(value)}});
+      }));
     for (Entry &entry : getEntries(module)) {
       std::string key = joinPath(path, entry.key);
       expected.insert(key);
@@ -260,6 +350,8 @@ llvm::Error loadStateDict(GraphModule &model, const StateDict &state) {
                      .code("state_dict_keys"));
   if (llvm::Error err = problems.take())
     return err;
+  for (const auto &[module, attribute] : attributes)
+    module->setAttribute(attribute.first, attribute.second);
   for (const Assignment &assignment : assignments)
     assign(*assignment.module, assignment.entry, *assignment.value);
   return llvm::Error::success();

@@ -17,7 +17,7 @@ namespace qfx {
 ///   * a packed object of a graph (QuantizedGraphModule, workflow 6.7), `_packed_weight_<i>`, is `<key>.0` (weight), `<key>.1` (bias, if
 ///     there is one) and for convolutions `<key>.config`, the int16 numbers of operators 5.4
 ///   * `scale` and `zero_point` of quantized modules, numbers in PyTorch, are float32 and int64 tensors without dimensions, as its
-///     state dict has them; `_packed_params.dtype` is in `metadata`
+///     state dict has them; `_packed_params.dtype` is in `metadata`, and so are `weight_qscheme` and `weight_dtype` of reference modules
 struct StateDict {
   NamedTensors tensors;
   StringPairs metadata; ///< `<path>._packed_params.dtype` = "qint8"
@@ -31,7 +31,9 @@ StateDict getStateDict(const GraphModule &model);
 /// load_state_dict(strict=True): every entry must belong to the model and every tensor of the model must be there (`state_dict_keys`,
 /// all missing and unexpected keys in one message), with the model's dtype and shape (`state_dict_tensor`).  Keys that contain
 /// `_packed_weight_` are accepted at any depth (upstream at the root only).  The model is changed only if all is well.
-/// QFX: scale and zero_point of activation modules (Hardswish, ELU, ...), which upstream does not save, may be missing.
+/// Keys of older versions are read as well: `weight` or `_packed_params.weight` of a quantized linear layer, `gamma`, `beta`, `running_*` of a
+/// ConvBn module of quantization-aware training.  A reference module takes scheme, dtype and axis of the state with its scales.
+/// QFX: scale and zero_point of activation modules (Hardswish, ELU, ...) and the slope of PReLU, which upstream does not save, may be missing.
 llvm::Error loadStateDict(GraphModule &model, const StateDict &state);
 
 /// As a safetensors file, and back; `qfx_export.save_state_dict` writes the same from PyTorch.

@@ -149,25 +149,37 @@ _QAT: Dict[str, Row] = {
 # -- reference modules ----------------------------------------------------------------------------------------------------
 
 
-def _first_weight(module: torch.nn.Module) -> str:
-    """`weight`, or the first of a recurrent layer's weights: qfx keeps one scheme, dtype and axis per module."""
+def _weight_names(module: torch.nn.Module) -> List[str]:
+    """`weight`, or all weights of a recurrent layer."""
     if hasattr(module, "weight_qscheme"):
-        return "weight"
-    return next(name for name in ("weight_ih", "weight_ih_l0") if hasattr(module, name + "_qscheme"))
+        return ["weight"]
+    return [name for name in module._parameters if hasattr(module, name + "_qscheme")]
+
+
+def _shared(module: torch.nn.Module, what: str, default: Any) -> Any:
+    """`<weight>_<what>` of the module's weights, of which qfx keeps one."""
+    values = [getattr(module, "%s_%s" % (name, what), default) for name in _weight_names(module)]
+    if any(value != values[0] for value in values):
+        raise ExportError("the weights of a '%s' differ in '%s' (%s); qfx keeps one for all weights of a module"
+                          % (type(module).__name__, what, ", ".join(str(value) for value in values)))
+    return values[0]
 
 
 def _axis(module: torch.nn.Module) -> int:
-    name = _first_weight(module)
-    return int(getattr(module, name + "_axis_int", getattr(module, name + "_axis", 0)))
+    return int(_shared(module, "axis_int", _shared(module, "axis", 0)))
+
+
+def _is_decomposed(module: torch.nn.Module) -> bool:
+    return bool(getattr(module, "is_decomposed", False)) or bool(_shared(module, "is_decomposed", False))
 
 
 def _of_weight(name: str, default: Any) -> List[Argument]:
-    return computed("weight_" + name, default, lambda m: getattr(m, "%s_%s" % (_first_weight(m), name), default))
+    return computed("weight_" + name, default, lambda m: _shared(m, name, default))
 
 
 _WEIGHT_QPARAMS = (
     _of_weight("qscheme", torch.per_tensor_affine) + _of_weight("dtype", torch.quint8) + computed("weight_axis", 0, _axis)
-    + _of_weight("quant_min", None) + _of_weight("quant_max", None)
+    + _of_weight("quant_min", None) + _of_weight("quant_max", None) + computed("is_decomposed", False, _is_decomposed)
 )
 
 
@@ -248,6 +260,14 @@ _SIGMOID_OUTPUT = (
     computed("scale", 1.0, lambda m: _number(m.output_scale)) + computed("zero_point", 0, lambda m: int(_number(m.output_zero_point))))
 _DTYPE = computed("dtype", torch.qint8, lambda m: m._packed_params.dtype)
 _RNN_DTYPE = optional(dtype=torch.qint8)
+_CELL_DTYPE = computed("dtype", torch.qint8, lambda m: m.weight_dtype)
+
+
+def _reduces_range(version: int) -> List[Argument]:
+    """Modules whose state was loaded from before this version, or without one, quantize activations to 8 bits instead of 7."""
+    return computed("reduce_range", True, lambda m: m.version is not None and m.version >= version)
+
+
 _EMBEDDING_DTYPE = computed("dtype", torch.quint8, lambda m: m.weight().dtype)
 
 
@@ -292,13 +312,16 @@ _QUANTIZED: Dict[str, Row] = {
     _NNQ + ".Embedding": _quantized(required("num_embeddings", "embedding_dim") + _EMBEDDING_DTYPE, _embedding_tensors),
     _NNQ + ".EmbeddingBag": _quantized(
         required("num_embeddings", "embedding_dim") + optional(include_last_offset=False) + _EMBEDDING_DTYPE, _embedding_tensors),
-    _NNQD + ".Linear": _quantized(_QLINEAR + _DTYPE, _packed_tensors),
+    _NNQD + ".Linear": _quantized(_QLINEAR + _DTYPE + _reduces_range(4), _packed_tensors),
     _NNIQD + ".LinearReLU": _quantized(_QLINEAR + _DTYPE, _packed_tensors),
-    _NNQD + ".LSTM": _quantized(_RNN + _RNN_DTYPE, _recurrent_tensors),
-    _NNQD + ".GRU": _quantized(_RNN + _RNN_DTYPE, _recurrent_tensors),
-    _NNQD + ".LSTMCell": _quantized(_CELL + _RNN_DTYPE, _recurrent_tensors),
-    _NNQD + ".GRUCell": _quantized(_CELL + _RNN_DTYPE, _recurrent_tensors),
-    _NNQD + ".RNNCell": _quantized(_RNN_CELL + _RNN_DTYPE, _recurrent_tensors),
+    **_numbered(_NNQD, "Conv", _quantized(_CONV_SIZES + _QBIAS + optional(padding_mode="zeros"), _packed_tensors)),
+    **_numbered(_NNQD, "ConvTranspose", _quantized(
+        _CONV_TRANSPOSE_SIZES + _QBIAS + optional(dilation=1, padding_mode="zeros"), _packed_tensors)),
+    _NNQD + ".LSTM": _quantized(_RNN + _RNN_DTYPE + _reduces_range(2), _recurrent_tensors),
+    _NNQD + ".GRU": _quantized(_RNN + _RNN_DTYPE + _reduces_range(2), _recurrent_tensors),
+    _NNQD + ".LSTMCell": _quantized(_CELL + _CELL_DTYPE, _recurrent_tensors),
+    _NNQD + ".GRUCell": _quantized(_CELL + _CELL_DTYPE, _recurrent_tensors),
+    _NNQD + ".RNNCell": _quantized(_RNN_CELL + _CELL_DTYPE, _recurrent_tensors),
 }
 
 # -- LSTM and attention in pieces -----------------------------------------------------------------------------------------

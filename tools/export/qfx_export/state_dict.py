@@ -12,14 +12,16 @@ from .tensors import add_tensor, safetensors_bytes, write_together
 
 def flatten_state_dict(state: Mapping[str, Any]) -> Tuple[Dict[str, torch.Tensor], Dict[str, str]]:
     """(tensors, metadata) of a state dict: tuples become `<key>.0`, `<key>.1`, packed objects too (with the int16 `<key>.config` of a
-    convolution; a recurrent layer's are `<key>.0` to `<key>.3`), dtypes metadata. Raises ExportError for any other value."""
+    convolution; a recurrent layer's are `<key>.0` to `<key>.3`), dtypes and qschemes metadata. Raises ExportError for any other value."""
     tensors: Dict[str, torch.Tensor] = {}
     metadata: Dict[str, str] = {}
     for key, value in state.items():
         if isinstance(value, torch.Tensor):
             add_tensor(tensors, metadata, key, value)
-        elif isinstance(value, torch.dtype):
+        elif isinstance(value, (torch.dtype, torch.qscheme)):
             metadata[key] = str(value)[len("torch."):]
+        elif value is None and key.endswith("weight_qscheme"):
+            metadata[key] = "None"
         elif isinstance(value, tuple):
             for index, element in enumerate(value):
                 if element is not None:

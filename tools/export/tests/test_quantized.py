@@ -112,6 +112,14 @@ class QuantizedModelsTest(unittest.TestCase):
         self.assertTrue(torch.equal(tensors["fc.weight_scale"], model.fc.weight_scale))
         self.assertNotIn("fc.weight_axis", tensors)
 
+    def test_reference_weights_of_one_module_share_their_scheme(self):
+        one = {"qscheme": torch.per_tensor_affine, "dtype": torch.qint8, "scale": 0.1, "zero_point": 0}
+        other = {**one, "qscheme": torch.per_channel_affine, "scale": torch.ones(8), "zero_point": torch.zeros(8), "axis": 0}
+        cell = torch.ao.nn.quantized.reference.LSTMCell(
+            3, 2, weight_qparams_dict={"weight_ih": one, "weight_hh": other, "is_decomposed": False})
+        with self.assertRaisesRegex(qfx_export.ExportError, "the weights of a 'LSTMCell' differ in 'qscheme'"):
+            written(nn.Sequential(cell), (torch.randn(1, 3),))
+
     def test_converted_is_unpacked(self):
         model = fx.convert_fx(self.prepared())
         text, tensors = written(model, self.inputs)
