@@ -54,16 +54,19 @@ static llvm::Expected<ModuleRef> makeTwin(const Module &module, const Module &ro
 
 static bool isPrelu(const TargetInfo &target) { return target.op == OpKind::QuantizedPrelu; }
 
+static bool isEmbedding(const TargetInfo &target) {
+  return target.op == OpKind::QuantizedEmbedding || target.op == OpKind::QuantizedEmbeddingBag;
+}
+
 /// The observer that looks at the weight: the trained fake-quantizer, or a fresh one of the qconfig.
 static llvm::Expected<ModuleRef> getWeightObserver(const Module &module, const Module &root, const TargetInfo &target,
                                                    const FromFloatOptions &options) {
   if (ModuleRef trained = module.findChild("weight_fake_quant"))
     return trained->deepCopy(); // looking at the weight must not change the source
   const QConfig &qconfig = options.weightQConfig ? *options.weightQConfig : options.qconfig;
-  bool isEmbedding = target.op == OpKind::QuantizedEmbedding || target.op == OpKind::QuantizedEmbeddingBag;
   bool isDynamic = target.op == OpKind::DynamicLinear || target.op == OpKind::DynamicLinearRelu;
   std::optional<ObserverSpec> spec = qconfig.weight;
-  if (!spec && isEmbedding)
+  if (!spec && isEmbedding(target))
     spec = findQConfigAlias("float_qparams_weight_only_qconfig")->weight;
   if (!spec && isDynamic)
     spec = findQConfigAlias("default_dynamic_qconfig")->weight;
@@ -73,6 +76,26 @@ static llvm::Expected<ModuleRef> getWeightObserver(const Module &module, const M
     return error(module.getLoc(), "the qconfig {0} has no weight observer for '{1}'", qconfig.toString(), root.getClassName())
         .code("eager_swap");
   return makeWeightSpec(*spec, root.getClassName()).build();
+}
+
+/// The dtypes that the class takes as codes of its weight (operators 13.2, 13.4, 15).
+static llvm::ArrayRef<DType> getWeightDTypes(const TargetInfo &target) {
+  static constexpr DType kEmbedding[] = {DType::QUInt8, DType::QUInt4x2}, kDynamic[] = {DType::QInt8, DType::Float16}, kSlope[] = {DType::QUInt8};
+  if (isEmbedding(target))
+    return kEmbedding;
+  if (isPrelu(target))
+    return kSlope;
+  return startsWith(target.getOp().name, "Dynamic") ? llvm::ArrayRef(kDynamic) : llvm::ArrayRef(kDynamic).take_front();
+}
+
+static llvm::Error checkWeightDType(const Module &module, const TargetInfo &target, DType dtype) {
+  llvm::ArrayRef<DType> allowed = getWeightDTypes(target);
+  if (llvm::is_contained(allowed, dtype))
+    return llvm::Error::success();
+  std::string names;
+  for (DType one : allowed)
+    names += (names.empty() ? "torch." : " or torch.") + getDTypeInfo(one).torchName.str();
+  return refuse(module, target, "its weight observer must have the dtype " + names + ", got torch." + getDTypeInfo(dtype).torchName);
 }
 
 /// Weights of `made` are replaced by their quantized form: all tensors whose name starts with `weight` of a recurrent layer, each with an
@@ -86,6 +109,8 @@ static llvm::Error quantizeWeights(Module &made, const Module &module, const Mod
     if (!observer)
       return observer.takeError();
     DType dtype = getObserverDType(**observer);
+    if (llvm::Error err = checkWeightDType(module, target, dtype))
+      return err;
     if (dtype == DType::Float16) {
       made.setParameter(name, saturateToHalf(weight));
     } else {
@@ -93,6 +118,9 @@ static llvm::Error quantizeWeights(Module &made, const Module &module, const Mod
       auto qparams = keep ? calculateQParams(**observer) : measureWeight(**observer, weight, name, module.getLoc());
       if (!qparams)
         return qparams.takeError();
+      if (isEmbedding(target) && qparams->scheme != QScheme::PerChannelAffineFloatQParams)
+        return refuse(module, target, "its weight observer must have the scheme torch.per_channel_affine_float_qparams, got torch." +
+                                          getQSchemeName(qparams->scheme));
       auto quantized = quantizeTensor(weight, *qparams);
       if (!quantized)
         return quantized.takeError();

@@ -1,9 +1,11 @@
 // from_float and to_float of torch.ao.nn.qat and torch.ao.nn.intrinsic.qat.
 #include "passes/qat/QatModules.h"
 
+#include "backends/config/QConfigPredicates.h"
 #include "ir/Diagnostics.h"
 #include "ir/GraphModule.h"
 #include "ir/ModuleGraph.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/ModuleUtils.h"
 #include "passes/config/ModuleFacts.h"
@@ -37,6 +39,16 @@ llvm::Expected<ModuleRef> makeQatModule(const Module &floatModule, const TargetI
     return error(floatModule.getLoc(), "'{0}' cannot be trained with {1}: the qconfig has no weight fake-quantizer", floatModule.getClassName(),
                  qconfig.toString())
         .code("qat_qconfig");
+  auto refuse = [&](llvm::StringRef why) {
+    return error(floatModule.getLoc(), "'{0}' cannot be made from '{1}' with {2}: {3}", qatClass.text, floatModule.getClassName(),
+                 qconfig.toString(), why)
+        .code("qat_qconfig");
+  };
+  if (qatClass.text == "torch.ao.nn.qat.dynamic.Linear" && !isActivationMemoryless(qconfig))
+    return refuse("dynamic training wants a memoryless activation observer, a moving average with averaging_constant 1");
+  if ((qatClass.op == OpKind::QatEmbedding || qatClass.op == OpKind::QatEmbeddingBag) &&
+      qconfig.weight->getQScheme() != QScheme::PerChannelAffineFloatQParams)
+    return refuse("the weights of an embedding want the scheme torch.per_channel_affine_float_qparams");
   bool isFused = isFusedFloatModule(floatModule);
   ModuleRef first = isFused ? floatModule.findChild("0") : nullptr;
   const Module &root = first ? *first : floatModule;

@@ -14,8 +14,8 @@ namespace qfx {
 class GraphModule;
 
 /// from_float of a QAT class: the float module (or child "0" of a fused one) with its tensors, a child `weight_fake_quant` made from
-/// `qconfig.weight`, and a batch norm of the fused module as child `bn`.  Errors: a qconfig without a weight constructor
-/// (`qat_qconfig`).
+/// `qconfig.weight`, and a batch norm of the fused module as child `bn`.  Errors: `qat_qconfig`, a qconfig without a weight constructor,
+/// with an activation observer that remembers for qat.dynamic.Linear, with another weight scheme than that of float rows for an embedding.
 llvm::Expected<ModuleRef> makeQatModule(const Module &floatModule, const TargetInfo &qatClass, const QConfig &qconfig);
 
 /// Is it of a class of QatModules.def?

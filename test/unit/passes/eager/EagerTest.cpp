@@ -169,6 +169,54 @@ TEST_CASE("swap_module leaves alone what has no qconfig or no twin", "[passes][e
         "'torch.ao.nn.quantized.Conv2d' cannot be made from 'torch.nn.Linear': it has no 'in_channels' [eager_swap]");
 }
 
+/// What swap_module says of the module `m` of a text: `from` becomes `to` with these observers.
+static std::string swapError(const std::string &declarations, const char *to, const char *activation, ObserverSpec weight) {
+  GraphModule model = parseModel(declarations + "graph(%x : f32[2, 2]) {\n  return %x\n}\n");
+  ModuleRef module = model.getRoot().findModule("m");
+  ModuleQConfigs qconfigs;
+  QConfig qconfig = getQConfig("default_qconfig");
+  qconfig.activation = ObserverSpec{&requireModuleClass(std::string("torch.ao.quantization.observer.") + activation), false, {}, nullptr};
+  qconfig.weight = std::move(weight);
+  qconfigs.set(module, qconfig);
+  ModuleMapping mapping, none;
+  mapping.set(module->getClassName(), to);
+  return getError(swapModule(module, qconfigs, {mapping, none}));
+}
+
+TEST_CASE("from_float refuses weight observers that the class has no codes for", "[passes][eager]") {
+  const char *const kFc = "module m : torch.nn.Linear(in_features=2, out_features=2)\nparameter m.weight : f32[2, 2] = 1\n"
+                          "parameter m.bias : f32[2] = 0\n";
+  const char *const kTable = "module m : torch.nn.Embedding(num_embeddings=2, embedding_dim=2)\nparameter m.weight : f32[2, 2] = 1\n";
+  auto observer = [](const char *name, DType dtype, QScheme scheme) {
+    return ObserverSpec{&requireModuleClass(std::string("torch.ao.quantization.observer.") + name), true,
+                        {{"dtype", Argument(dtype)}, {"qscheme", Argument(scheme)}}, nullptr};
+  };
+  const ObserverSpec codes = observer("MinMaxObserver", DType::QUInt8, QScheme::PerTensorAffine);
+  CHECK(swapError(kFc, "torch.ao.nn.quantized.Linear", "MinMaxObserver", codes) ==
+        "'torch.ao.nn.quantized.Linear' cannot be made from 'torch.nn.Linear': its weight observer must have the dtype torch.qint8, got "
+        "torch.quint8 [eager_swap]");
+  CHECK(swapError(kFc, "torch.ao.nn.quantized.dynamic.Linear", "MinMaxObserver", codes) ==
+        "'torch.ao.nn.quantized.dynamic.Linear' cannot be made from 'torch.nn.Linear': its weight observer must have the dtype torch.qint8 or "
+        "torch.float16, got torch.quint8 [eager_swap]");
+  CHECK(swapError(kTable, "torch.ao.nn.quantized.Embedding", "PlaceholderObserver",
+                  observer("PerChannelMinMaxObserver", DType::QUInt8, QScheme::PerChannelAffine)) ==
+        "'torch.ao.nn.quantized.Embedding' cannot be made from 'torch.nn.Embedding': its weight observer must have the scheme "
+        "torch.per_channel_affine_float_qparams, got torch.per_channel_affine [eager_swap]");
+  CHECK(swapError(kTable, "torch.ao.nn.quantized.Embedding", "PlaceholderObserver",
+                  observer("PerChannelMinMaxObserver", DType::QInt8, QScheme::PerChannelAffineFloatQParams)) ==
+        "'torch.ao.nn.quantized.Embedding' cannot be made from 'torch.nn.Embedding': its weight observer must have the dtype torch.quint8 or "
+        "torch.quint4x2, got torch.qint8 [eager_swap]");
+  const std::string remembers = swapError(kFc, "torch.ao.nn.qat.dynamic.Linear", "MinMaxObserver",
+                                          observer("MinMaxObserver", DType::QInt8, QScheme::PerTensorSymmetric));
+  INFO(remembers);
+  CHECK(remembers.find("dynamic training wants a memoryless activation observer, a moving average with averaging_constant 1 [qat_qconfig]") !=
+        std::string::npos);
+  const std::string scheme = swapError(kTable, "torch.ao.nn.qat.Embedding", "PlaceholderObserver",
+                                       observer("MinMaxObserver", DType::QInt8, QScheme::PerTensorSymmetric));
+  INFO(scheme);
+  CHECK(scheme.find("the weights of an embedding want the scheme torch.per_channel_affine_float_qparams [qat_qconfig]") != std::string::npos);
+}
+
 TEST_CASE("a module under two paths is swapped once", "[passes][eager]") {
   TestContext context("native");
   GraphModule model = parseModel("module a : torch.nn.Linear(in_features=2, out_features=2)\nmodule b = a\n"
