@@ -4,6 +4,8 @@
 #include "ir/Ops.h"
 #include "ir/Text.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 #include <algorithm>
 
 namespace qfx {
@@ -51,9 +53,10 @@ void Node::updateInputs() {
   for (Node *input : inputs)
     input->removeUser(this);
   inputs.clear();
+  llvm::SmallPtrSet<Node *, 8> seen;
   auto collect = [&](Node *input) {
     assert(input->parent == parent && "argument of another graph");
-    if (!llvm::is_contained(inputs, input))
+    if (seen.insert(input).second)
       inputs.push_back(input);
   };
   for (const Argument &arg : args)

@@ -11,18 +11,25 @@
 
 namespace qfx {
 
-std::string getNewAttrName(const Module &root, llvm::StringRef prefix) {
+std::string AttrNamer::getNewName(const Module &root, llvm::StringRef prefix) {
   std::string base = prefix.str();
   std::replace(base.begin(), base.end(), '.', '_');
-  for (unsigned i = 0;; ++i) {
+  for (unsigned &i = firstFree[base];; ++i) {
     std::string name = base + std::to_string(i);
     if (!root.hasMember(name))
       return name;
   }
 }
 
+std::string getNewAttrName(const Module &root, llvm::StringRef prefix) { return AttrNamer().getNewName(root, prefix); }
+
 Node *createGetAttrFromTensor(GraphModule &model, llvm::StringRef prefix, Tensor value) {
-  std::string name = getNewAttrName(model.getRoot(), prefix);
+  AttrNamer namer;
+  return createGetAttrFromTensor(model, namer, prefix, std::move(value));
+}
+
+Node *createGetAttrFromTensor(GraphModule &model, AttrNamer &namer, llvm::StringRef prefix, Tensor value) {
+  std::string name = namer.getNewName(model.getRoot(), prefix);
   model.getRoot().setBuffer(name, std::move(value));
   return model.getGraph().getAttr(name);
 }

@@ -5,6 +5,7 @@
 #include "ir/GraphModule.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <string>
 #include <vector>
@@ -14,8 +15,19 @@ namespace qfx {
 /// `prefix` with '.' as '_' plus the smallest number that is not yet a member of `root`.
 std::string getNewAttrName(const Module &root, llvm::StringRef prefix);
 
+/// getNewAttrName for many names: remembers below which number all of a prefix are taken, which none of them may cease to be meanwhile.
+class AttrNamer {
+public:
+  std::string getNewName(const Module &root, llvm::StringRef prefix);
+
+private:
+  llvm::StringMap<unsigned> firstFree; ///< by prefix
+};
+
 /// Stores `value` as a root buffer under getNewAttrName and returns a get_attr node for it at the insert point.
 Node *createGetAttrFromTensor(GraphModule &model, llvm::StringRef prefix, Tensor value);
+/// The same, named by `namer`.
+Node *createGetAttrFromTensor(GraphModule &model, AttrNamer &namer, llvm::StringRef prefix, Tensor value);
 
 /// get_attr calls of a tensor whose module satisfies `isReplaced` read a new parameter of the root instead (`a.weight` becomes `a_weight_0`), which
 /// holds what they read now.  For passes that give such modules other tensors: PyTorch's get_attr then reads codes, or a method (qfx rule).

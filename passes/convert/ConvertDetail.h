@@ -3,6 +3,7 @@
 #define PASSES_CONVERT_CONVERTDETAIL_H
 
 #include "backends/observe/Observer.h"
+#include "passes/GraphUtils.h"
 #include "passes/Pass.h"
 #include "passes/prepare/PreparedState.h"
 
@@ -33,6 +34,7 @@ struct ConvertState {
   llvm::StringMap<ModuleRef> customModules{};       ///< the observed modules, by path, of the custom modules that are converted already
   std::vector<PendingWeights> pendingWeights{};     ///< in the order of their calls
   llvm::DenseMap<const Module *, QParams> qparams{}; ///< measured ahead, see measureActivations
+  AttrNamer attrNames{};
 };
 
 /// The observer module that `node` calls, or null.

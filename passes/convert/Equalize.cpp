@@ -70,7 +70,7 @@ static void insertMul(ConvertState &state, Node &observerCall, const EqualizedLa
   Tensor scale = layer.scale.empty() ? Tensor::of<int64_t>(DType::Int64, {}, int64_t(1))
                                      : Tensor::of<float>(DType::Float32, layer.shape, layer.scale);
   auto insertPoint = Graph::InsertPoint::before(&observerCall);
-  Node *scaleNode = createGetAttrFromTensor(state.model, source->getName() + "_equalization_scale", std::move(scale));
+  Node *scaleNode = createGetAttrFromTensor(state.model, state.attrNames, source->getName() + "_equalization_scale", std::move(scale));
   Node *mul = graph.callFunction(requireFunction("torch.mul"), {source, scaleNode});
   mul->setLoc(source->getLoc());
   observerCall.replaceInputWith(source, mul);

@@ -53,10 +53,10 @@ llvm::Error replaceAffineObserver(ConvertState &state, Node &observerCall) {
     llvm::Expected<AffineQParams> qparams = calculateAffineQParams(*observer);
     if (!qparams)
       return qparams.takeError();
-    scale = createGetAttrFromTensor(state.model, "_scale", qparams->scale);
+    scale = createGetAttrFromTensor(state.model, state.attrNames, "_scale", qparams->scale);
     made.push_back(scale.getNode());
     if (qparams->zeroPoint) {
-      zeroPoint = createGetAttrFromTensor(state.model, "_zero_point", qparams->zeroPoint);
+      zeroPoint = createGetAttrFromTensor(state.model, state.attrNames, "_zero_point", qparams->zeroPoint);
       made.push_back(zeroPoint.getNode());
     }
   }

@@ -108,8 +108,8 @@ static Node *emitStaticQuantize(ConvertState &state, Node &observerCall, const Q
   Tensor scale = Tensor::of<float>(DType::Float32, sizes, qparams.scales);
   Tensor zeroPoint = qparams.floatZeroPoints.empty() ? Tensor::of<int64_t>(DType::Int64, sizes, qparams.zeroPoints)
                                                      : Tensor::of<float>(DType::Float32, sizes, qparams.floatZeroPoints);
-  Node *scaleNode = createGetAttrFromTensor(state.model, prefix + "_scale_", std::move(scale));
-  Node *zeroPointNode = createGetAttrFromTensor(state.model, prefix + "_zero_point_", std::move(zeroPoint));
+  Node *scaleNode = createGetAttrFromTensor(state.model, state.attrNames, prefix + "_scale_", std::move(scale));
+  Node *zeroPointNode = createGetAttrFromTensor(state.model, state.attrNames, prefix + "_zero_point_", std::move(zeroPoint));
   std::vector<Argument> args = {observerCall.getArg(0), scaleNode, zeroPointNode};
   if (perChannel)
     args.emplace_back(qparams.axis);

@@ -6,6 +6,7 @@
 #include "passes/eager/ObserverHooks.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace qfx {
 
@@ -49,17 +50,42 @@ static llvm::Error wrapCall(GraphModule &model, Node &call) {
   return llvm::Error::success();
 }
 
-static void collectLeaves(Module &parent, const ModuleQConfigs &qconfigs, llvm::function_ref<void(Module &, const std::string &, const ModuleRef &)> visit) {
-  for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) {
-    // QFX: a fused module is one layer; upstream wraps the convolution inside it and cannot convert the result.
-    if ((child->getChildren().empty() || isFusedModule(*child)) && qconfigs.getActive(*child))
-      visit(parent, name, child);
-    else
-      collectLeaves(*child, qconfigs, visit);
+namespace {
+/// Visits the leaves that have a qconfig, each once per parent; a parent that stands at several paths is gone through once.
+class LeafVisitor {
+public:
+  using Visit = llvm::function_ref<void(Module &parent, const std::string &name, const ModuleRef &leaf)>;
+  LeafVisitor(const ModuleQConfigs &qconfigs, Visit visit) : qconfigs(qconfigs), visit(visit) {}
+
+  void run(Module &parent) {
+    if (!seen.insert(&parent).second)
+      return;
+    for (const auto &[name, child] : Module::Named<ModuleRef>(parent.getChildren())) {
+      // QFX: a fused module is one layer; upstream wraps the convolution inside it and cannot convert the result.
+      if ((child->getChildren().empty() || isFusedModule(*child)) && qconfigs.getActive(*child))
+        visit(parent, name, child);
+      else
+        run(*child);
+    }
   }
+
+private:
+  const ModuleQConfigs &qconfigs;
+  Visit visit;
+  llvm::SmallPtrSet<const Module *, 16> seen;
+};
+} // namespace
+
+/// Stubs belong around float layers: those of a prepared model have their observers already.
+static llvm::Error checkUnprepared(const GraphModule &model) {
+  if (model.findMeta("prepared") || ObserverHooks::isHooked(model))
+    return error(model.getRoot().getLoc(), "the model is prepared already: stubs come before 'eager-prepare'").code("eager_wrap");
+  return llvm::Error::success();
 }
 
 llvm::Expected<GraphModule> addQuantDequant(GraphModule model) {
+  if (llvm::Error err = checkUnprepared(model))
+    return err;
   auto qconfigs = ModuleQConfigs::load(model);
   if (!qconfigs)
     return qconfigs.takeError();
@@ -67,14 +93,15 @@ llvm::Expected<GraphModule> addQuantDequant(GraphModule model) {
   std::vector<Node *> wrapped;
   llvm::DenseMap<const Module *, ModuleRef> wrappers;
   std::vector<ModuleRef> retired;
-  collectLeaves(model.getRoot(), *qconfigs, [&](Module &parent, const std::string &name, const ModuleRef &leaf) {
+  auto wrap = [&](Module &parent, const std::string &name, const ModuleRef &leaf) {
     ModuleRef &wrapper = wrappers[leaf.get()];
     if (!wrapper) {
       wrapper = makeWrapper(leaf, *qconfigs);
       llvm::append_range(wrapped, calls.getCalls(*leaf));
     }
     parent.setChild(name, wrapper);
-  });
+  };
+  LeafVisitor(*qconfigs, wrap).run(model.getRoot());
   for (Node *call : wrapped)
     if (llvm::Error err = wrapCall(model, *call))
       return err;
@@ -83,6 +110,8 @@ llvm::Expected<GraphModule> addQuantDequant(GraphModule model) {
 }
 
 llvm::Expected<GraphModule> wrapInQuantWrapper(GraphModule model) {
+  if (llvm::Error err = checkUnprepared(model))
+    return err;
   auto qconfigs = ModuleQConfigs::load(model);
   if (!qconfigs)
     return qconfigs.takeError();

@@ -155,6 +155,7 @@ llvm::Error foldWeights(LowerState &state) {
       if (llvm::any_of(node.getUsers(), [&](const Node *user) { return kept.contains(user) || !foldedInto.count(user); }))
         kept.insert(&node);
 
+  AttrNamer names;
   auto folded = std::make_unique<Graph>();
   llvm::DenseMap<const Node *, Node *> copies;
   for (Node &node : old.nodes()) {
@@ -170,7 +171,7 @@ llvm::Error foldWeights(LowerState &state) {
       return packed.takeError();
     const Node *user = node.getUsers().front();
     std::string path = user->getScope() ? user->getScope()->path : std::string();
-    std::string name = getNewAttrName(state.model.getRoot(), path + "_packed_weight_");
+    std::string name = names.getNewName(state.model.getRoot(), path + "_packed_weight_");
     state.model.getRoot().setChild(name, *packed);
     if (state.options.keepOriginalWeights)
       keepOriginalWeights(state, node, name);

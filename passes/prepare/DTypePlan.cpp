@@ -48,6 +48,8 @@ llvm::Error DTypePlan::resolveQConfigs(const QConfigMapping &mapping) {
   for (const Node &node : model.getGraph().nodes())
     if (std::optional<ResolvedQConfig> resolved = resolver->resolve(node, model))
       qconfigs.emplace(&node, std::move(*resolved));
+  if (mapping.getGlobal() && mapping.getGlobal()->activation && !mapping.getGlobal()->activation->isFixedQParams())
+    measuredSpec = mapping.getGlobal()->activation;
   if (context.splitOutputs)
     splitOutputs();
   return llvm::Error::success();
@@ -165,6 +167,10 @@ NodeDTypes DTypePlan::makeQuantized(const Node &node, const QuantMatch &match, c
   if (match.observation == ObservationType::InputOutputNotObserved || tensorArguments.carriesNoTensor(node))
     return result;
   result.input = result.output = pointTo(qconfig.activation);
+  // QFX: fixed parameters are the result's.  An operand that nothing has quantized yet is measured, as the global qconfig says; upstream takes
+  // it into the result's range and cuts it off (sigmoid of an input, softmax of a quotient).
+  if (qconfig.activation && qconfig.activation->isFixedQParams() && measuredSpec && measuredSpec->getDType() == qconfig.activation->getDType())
+    result.input = &*measuredSpec;
   result.weight = pointTo(qconfig.weight);
   result.hasParameterDTypes = true;
   bool isStaticHalf = qconfig.activation && qconfig.weight && qconfig.activation->getDType() == DType::Float16 &&

@@ -100,6 +100,7 @@ private:
   PassContext &context;
   TensorArguments tensorArguments;
   ObserverSpec floatSpec, halfSpec, quint8Spec;
+  std::optional<ObserverSpec> measuredSpec; ///< the global qconfig's activation, unless its parameters are fixed or it is none
   TypeMap types; ///< empty where inference fails
   std::unordered_map<const Node *, ResolvedQConfig> qconfigs;
   std::vector<QuantMatch> matches; ///< anchors from last to first
