@@ -394,21 +394,6 @@ class Row:
             self.problems.append("the float outputs differ by %.1e" % error)
 
     @classmethod
-    def float_only(cls, network, folder, tools, allowed):
-        """The row of a graph of ATen operators: PyTorch quantizes none of them in graph mode, qfx does (docs/Differences.md), so that only the
-        float graph and its numbers can be compared."""
-        row = cls.failed(network, "")
-        row.problems, row.cells = [], ["-"] * (len(row.cells) - 1)
-        row.reasons = ["%s: PyTorch's graph mode leaves ATen operators in float, qfx quantizes them like their functional forms" % network]
-        model = os.path.join(folder, "model.qfx")
-        for cell, (phase, passes) in enumerate((("float", ()), ("fused", ("--fuse", "--backend=x86")))):
-            failures, _ = texts.compare(network, phase, read(folder, phase + ".txt"), tools.opt(model, *passes, "--emit=fx"), allowed)
-            row.cells[cell] = "%d lines" % len(failures) if failures else "equal"
-            row.problems += ["%s text: %s" % (phase, line) for line in failures[:12]]
-        row._float(folder, tools)
-        return row
-
-    @classmethod
     def failed(cls, network, problem):
         """The row of a network that could not be recorded."""
         row = cls.__new__(cls)

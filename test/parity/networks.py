@@ -38,15 +38,10 @@ def run(name, folder, tools, allowed):
     """One network's row; a network that PyTorch or the exporter cannot take has a row that says so. What `folder` already holds is used."""
     try:
         if not os.path.exists(os.path.join(folder, "about.json")):
-            if subjects.SUBJECTS[name].exported:
-                record.record_float(name, folder, subjects.load(name))
-            else:
-                record.record(name, folder, subjects.load(name), control=False, images=True)
+            record.record(name, folder, subjects.load(name), control=False, images=True)
     except Exception as error:
         traceback.print_exc()
         return compare.Row.failed(name, "not recorded: %s: %s" % (type(error).__name__, str(error).splitlines()[0]))
-    if subjects.SUBJECTS[name].exported:
-        return compare.Row.float_only(name, folder, tools, allowed)
     error = json.loads(recordings.read(folder, "about.json")).get("int8_error")
     row = (compare.Row.unrun(name, folder, tools, allowed, error) if error else compare.Row(name, folder, tools, allowed, own=False))
     row.problems = brief(row.problems, folder)

@@ -10,7 +10,7 @@ import time
 import torch
 
 import saturation
-from upstream import NETWORKS, SEED, FloatPhases, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors, single_output
+from upstream import NETWORKS, SEED, Phases, calibrate_otherwise, intermediates, load_subject, save_tensors, single_output
 
 import qfx_export
 
@@ -113,19 +113,6 @@ def record(name, folder, subject, control, images=False):
     if control:
         record_control(folder, model, calibration, inputs)
     record_about(name, folder, start, {"float_error": float_error, "int8_error": int8_error})
-
-
-def record_float(name, folder, subject):
-    """Of a graph of ATen operators, which PyTorch's graph mode does not quantize: model.qfx, float and fused texts, inputs and float outputs."""
-    os.makedirs(folder, exist_ok=True)
-    start = time.time()
-    model, calibration, inputs = subject
-    qfx_export.export(model, inputs[0][:1], os.path.join(folder, "model.qfx"), calibration)
-    phases = FloatPhases(model)
-    record_texts(folder, phases)
-    record_inputs(folder, phases.float, inputs)
-    record_outputs(folder, "float", model, inputs)
-    record_about(name, folder, start, {})
 
 
 def main():

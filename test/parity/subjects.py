@@ -13,7 +13,7 @@ SEED = 0
 
 class Subject(NamedTuple):
     """One network: `build` makes it (seeded by the caller), `shape` is an input without its batch, `make` draws a batch (batch, shape,
-    seed); `exported` says that torch.export's graph of ATen operators stands for the model."""
+    seed); `exported` says that torch.export's graph stands for the model."""
 
     build: Callable[[], nn.Module]
     shape: Tuple[int, ...]
@@ -261,7 +261,8 @@ def load(name) -> Tuple[nn.Module, List[torch.Tensor], List[torch.Tensor]]:
     calibration, inputs = ([subject.make(2, subject.shape, SEED + first + k) for k in range(2)] for first in (2, 4))
     if subject.exported:
         from qfx_export.aten import export_aten
+        from qfx_export.respell import respell
 
-        model, _ = export_aten(model, (inputs[0],), {}, True, 2)
-        model = torch.fx.GraphModule(model, torch.fx.Tracer().trace(model))  # names as prepare_fx's own trace gives them
+        model = respell(export_aten(model, (inputs[0],), {}, True, 2)[0])
+        model = torch.fx.GraphModule(model, torch.fx.Tracer().trace(model))  # prepare_fx's own trace computes what buffers alone decide
     return model, calibration, inputs

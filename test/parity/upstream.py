@@ -22,27 +22,7 @@ SEED = 0
 ENGINE = "x86"
 
 
-class FloatPhases:
-    """float and fused graph modules of one model, as the x86 road traces and fuses it."""
-
-    NAMES = ("float", "fused")
-
-    def __init__(self, model):
-        from torch.ao.quantization.backend_config.x86 import get_x86_backend_config
-        from torch.ao.quantization.fx.tracer import QuantizationTracer
-        from torch.ao.quantization.quantize_fx import fuse_fx
-
-        torch.backends.quantized.engine = ENGINE
-        own = copy.deepcopy(model)  # tracing leaves its tensor constants on the root
-        setattr(self, "float", torch.fx.GraphModule(own, QuantizationTracer([], []).trace(own)))
-        self.fused = fuse_fx(copy.deepcopy(model), backend_config=get_x86_backend_config())
-
-    def text(self, phase):
-        """str(graph) of a phase."""
-        return str(getattr(self, phase).graph)
-
-
-class Phases(FloatPhases):
+class Phases:
     """float, fused, prepared, reference and converted graph modules of one model; prepared is calibrated.
 
     Upstream's x86 road: engine x86, default qconfig mapping of x86, the x86 BackendConfig. `calibration` is a list of
@@ -54,10 +34,14 @@ class Phases(FloatPhases):
     def __init__(self, model, calibration, adjust=None):
         from torch.ao.quantization import get_default_qconfig_mapping
         from torch.ao.quantization.backend_config.x86 import get_x86_backend_config
-        from torch.ao.quantization.quantize_fx import convert_fx, convert_to_reference_fx, prepare_fx
+        from torch.ao.quantization.fx.tracer import QuantizationTracer
+        from torch.ao.quantization.quantize_fx import convert_fx, convert_to_reference_fx, fuse_fx, prepare_fx
 
-        super().__init__(model)
+        torch.backends.quantized.engine = ENGINE
         config = get_x86_backend_config()
+        own = copy.deepcopy(model)  # tracing leaves its tensor constants on the root
+        setattr(self, "float", torch.fx.GraphModule(own, QuantizationTracer([], []).trace(own)))
+        self.fused = fuse_fx(copy.deepcopy(model), backend_config=config)
         self.prepared = prepare_fx(
             copy.deepcopy(model), get_default_qconfig_mapping(ENGINE), calibration[0], backend_config=config)
         if adjust:
@@ -67,6 +51,10 @@ class Phases(FloatPhases):
                 self.prepared(*batch)
         self.reference = convert_to_reference_fx(copy.deepcopy(self.prepared), backend_config=config)
         self.converted = convert_fx(copy.deepcopy(self.prepared), backend_config=config)
+
+    def text(self, phase):
+        """str(graph) of a phase."""
+        return str(getattr(self, phase).graph)
 
     def observers(self):
         """{key: tensor}: the observers' statistics in the calibrated model, under their state-dict keys."""

@@ -13,6 +13,7 @@ from .aten import export_aten
 from .errors import ExportError, UnknownTargetError
 from .inputs import Batch, as_call, calibration_tensors, left_out, match_placeholders
 from .prepared import recorded_scopes
+from .respell import respell
 from .tensors import safetensors_bytes, write_together
 from .tracer import Scope, trace as trace_fx
 from .writer import ModelWriter, Written
@@ -125,7 +126,7 @@ def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_nam
             model, args, kwargs, dynamic_batch, _batch_size(example_inputs), dynamic_dims)
     except ExportError as error:
         raise ExportError("%s; %s" % (failure, error) if failure else str(error)) from error
-    return graph_module, {}, symbolic
+    return respell(graph_module), {}, symbolic
 
 
 def _first_line(error: BaseException) -> str:
