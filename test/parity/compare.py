@@ -378,7 +378,7 @@ class Row:
         values = row._try("int8", outputs, folder, tools, "int8.qfx")
         if values is not None and not numpy.isfinite(values).all():
             row.problems.append("the int8 outputs are not finite")
-        row.reasons.append("%s: PyTorch's converted model does not run (%s); qfx's does" % (network, error))
+        row.reasons.append("%s: PyTorch's converted model does not run (%s); qfx's does" % (network, error.split(". ")[0]))
         return row
 
     def _float(self, folder, tools):

@@ -33,7 +33,7 @@ import torch_custom  # noqa: E402
 import torch_equalization  # noqa: E402
 
 FAMILIES = ("cases_static", "cases_mapping", "cases_lowering", "cases_dynamic", "cases_onednn", "cases_custom",
-            "cases_qat", "cases_audit", "cases_equalize")
+            "cases_qat", "cases_audit", "cases_equalize", "cases_exported")
 PHASES = ("fused", "prepared", "reference", "converted")
 
 
