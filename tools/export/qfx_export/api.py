@@ -55,8 +55,8 @@ def export(
                     does not, and fixed sizes).
     dynamic_dims    further symbolic sizes by input and dimension, {"input_ids": {1: "S"}}; with torch.export the graph keeps
                     them symbolic.
-    trace           'fx', 'export' (torch.export, ATen operators) or 'auto': fx, and export where fx cannot follow or
-                    meets a function or module that qfx has no operator for.
+    trace           'fx', 'export' (torch.export's graph, its ATen calls as fx spells them, where it has an exact twin) or 'auto': fx,
+                    and export where fx cannot follow or meets a function or module that qfx has no operator for.
     concrete_args, leaf_names, leaf_classes   as in torch.fx.Tracer and as further leaves (fx only); a leaf of the
                     user's own class is written with a graph of its own (standalone and untraced modules).
     Raises ExportError, naming the place and a way out; files that were there stay as they were then.
