@@ -13,7 +13,6 @@ from .aten import export_aten
 from .errors import ExportError, UnknownTargetError
 from .inputs import Batch, as_call, calibration_tensors, left_out, match_placeholders
 from .prepared import recorded_scopes
-from .respell import respell
 from .tensors import safetensors_bytes, write_together
 from .tracer import Scope, trace as trace_fx
 from .writer import ModelWriter, Written
@@ -126,6 +125,8 @@ def _graph_of(model, example_inputs, how, dynamic_batch, concrete_args, leaf_nam
             model, args, kwargs, dynamic_batch, _batch_size(example_inputs), dynamic_dims)
     except ExportError as error:
         raise ExportError("%s; %s" % (failure, error) if failure else str(error)) from error
+    from .respell import respell  # its table names overloads that a PyTorch without torch.export may lack
+
     return respell(graph_module), {}, symbolic
 
 
