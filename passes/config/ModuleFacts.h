@@ -3,6 +3,7 @@
 #define PASSES_CONFIG_MODULEFACTS_H
 
 #include "ir/Module.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "ir/Text.h"
 
@@ -22,6 +23,12 @@ inline bool isFusedFloatModule(const Module &module) {
 /// A module of torch.ao.nn.quantized.reference: float arithmetic on weights that went through their codes.
 inline bool isReferenceModule(const Module &module) {
   return startsWith(module.getClassName(), "torch.ao.nn.quantized.reference.");
+}
+
+/// A reference bag that leaves out the rows of its padding_idx, which the quantized one cannot.
+inline bool skipsIndices(const Module &module) {
+  const Argument *index = module.getClass() && module.getClass()->op == OpKind::ReferenceEmbeddingBag ? module.findAttribute("padding_idx") : nullptr;
+  return index && !index->isNone();
 }
 
 } // namespace qfx

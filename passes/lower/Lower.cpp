@@ -127,8 +127,12 @@ llvm::Error reportReferencePatterns(LowerState &state) {
     const bool readsCodes = llvm::any_of(node.getInputs(), [](const Node *input) { return isDequantize(input); });
     if (!callsReferenceModule(state.model, node) && !(readsCodes && wasToBeQuantized(state, node)))
       continue;
-    Diagnostic why = error(node.getLoc(), "'{0}' ({1}) runs in float{2}", node.getName(), node.getTargetText(),
-                           readsCodes ? " between dequantize and quantize: the backend has no quantized form of this call" : ": its input is not quantized")
+    llvm::StringRef reason = ": its input is not quantized";
+    if (readsCodes)
+      reason = " between dequantize and quantize: the backend has no quantized form of this call";
+    else if (ModuleRef module = node.is(Opcode::CallModule) ? state.model.getModule(node) : nullptr; module && skipsIndices(*module))
+      reason = ": the quantized form knows no padding_idx";
+    Diagnostic why = error(node.getLoc(), "'{0}' ({1}) runs in float{2}", node.getName(), node.getTargetText(), reason)
                          .code("lower_reference")
                          .take();
     if (llvm::Error err = state.context.missed("lower", node, "quint8", std::move(why)))

@@ -7,6 +7,7 @@
 #include "passes/GraphUtils.h"
 #include "passes/ModuleUtils.h"
 #include "passes/WeightQParams.h"
+#include "passes/config/ModuleFacts.h"
 #include "passes/ValueOrigin.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -168,7 +169,7 @@ llvm::Error lowerDynamicModules(LowerState &state) {
 llvm::Error lowerWeightOnlyModules(LowerState &state) {
   for (Node &node : state.model.getGraph().nodes()) {
     const LoweringRow *row = findRow(state, LoweringGroup::WeightOnlyModule, node);
-    if (!row)
+    if (!row || skipsIndices(*state.model.getModule(node)))
       continue;
     auto module = makeQuantizedModule(state, *row->to, node);
     if (!module)

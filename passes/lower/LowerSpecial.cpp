@@ -2,6 +2,7 @@
 #include "passes/lower/LowerDetail.h"
 
 #include "ir/Bind.h"
+#include "ir/OpKind.h"
 #include "ir/Ops.h"
 #include "passes/GraphUtils.h"
 #include "passes/ValueOrigin.h"
@@ -125,6 +126,22 @@ static bool joinsOtherQParams(const LowerState &state, const CodesQParams &qpara
   return codes && !(*codes == getOutputQParams(state, quantize));
 }
 
+/// Would the quantized form give something else (qfx rules)?  Its instance norm knows no running statistics, and 32-bit codes of a fixed scale of
+/// 2^-32 end at 0.5.
+static bool differsWhenLowered(const LowerState &state, const Node &ref, const LoweringRow &row, const Node &quantize) {
+  if (row.group == LoweringGroup::FixedQParams)
+    return quantize.getArg(3) == Argument(DType::QInt32);
+  if (row.from->op != OpKind::InstanceNorm)
+    return false;
+  auto bound = bindCall(ref, state.model);
+  if (!bound) {
+    llvm::consumeError(bound.takeError());
+    return true;
+  }
+  const BoundSlot *isTracking = bound->find("track_running_stats"), *readsInput = bound->find("use_input_stats");
+  return (isTracking && isTracking->arg == Argument(true)) || (readsInput && readsInput->arg == Argument(false));
+}
+
 llvm::Error lowerSpecialPatterns(LowerState &state) {
   static const TargetInfo &toMethod = requireMethod("to");
   Graph &graph = state.model.getGraph();
@@ -145,6 +162,8 @@ llvm::Error lowerSpecialPatterns(LowerState &state) {
     static const TargetInfo &prelu = requireModuleClass("torch.nn.PReLU");
     bool isPrelu = ref->is(Opcode::CallModule) && state.model.getModule(*ref)->isA(prelu);
     if (isPrelu && state.prepared.isExplicitlyNone(*ref)) // its slope is measured by the qconfig's observer
+      continue;
+    if (isQuantize && differsWhenLowered(state, *ref, *row, *quantize))
       continue;
     const Node &firstCodes = *dequantizes.front()->getArg(0).getNode();
     if (isQuantize && isJoin(*ref) && joinsOtherQParams(state, qparams, *quantize, firstCodes)) {
