@@ -6,6 +6,7 @@
 #include "passes/GraphUtils.h"
 #include "passes/PassRegistry.h"
 #include "passes/config/ModuleFacts.h"
+#include "passes/config/Operands.h"
 #include "passes/lower/LowerDetail.h"
 
 namespace qfx {
@@ -173,6 +174,21 @@ static llvm::Error lowerModuleGraphs(GraphModule &model, PassContext &context, c
   return llvm::Error::success();
 }
 
+/// Operands of modules and of arithmetic that stand by keyword take their places among the positional ones, where the patterns look for them
+/// (qfx rule, known_traps B09).
+static void placeOperands(LowerState &state) {
+  for (Node &node : state.model.getGraph().mutableNodes()) {
+    if (node.getKwargs().empty() || !(callsReferenceModule(state.model, node) || findRow(state, LoweringGroup::BinaryFunction, node)))
+      continue;
+    std::vector<Argument> operands = getOperands(node, state.model);
+    Kwargs rest = node.getKwargs();
+    for (const Argument &operand : llvm::drop_begin(operands, node.getArgs().size()))
+      rest.erase(llvm::find_if(rest, [&](const auto &given) { return given.second == operand; }));
+    if (rest.size() != node.getKwargs().size())
+      node.setArgsAndKwargs(std::move(operands), std::move(rest));
+  }
+}
+
 llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &options) {
   if (model.findMeta("engine")) // lowered already: what is left in float was left on purpose
     return llvm::Error::success();
@@ -188,6 +204,7 @@ llvm::Error lower(GraphModule &model, PassContext &context, const LowerOptions &
       return prepared.takeError();
     state.prepared = std::move(*prepared);
   }
+  placeOperands(state);
   for (auto step : {lowerStaticModules, lowerTwoInputModules, lowerDynamicModules, lowerWeightOnlyModules, lowerStaticFunctions,
                     lowerDynamicFunctions, lowerBinaryFunctions}) {
     if (llvm::Error err = context.checkCancelled("lower"))
