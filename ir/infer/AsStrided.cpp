@@ -1,16 +1,35 @@
 // Rule of views by explicit strides.
 #include "ir/Graph.h"
+#include "ir/GraphModule.h"
 #include "ir/InferDetail.h"
+#include "ir/Module.h"
+#include "ir/OpKind.h"
 
 namespace qfx {
 
-/// Does the graph say in which order PyTorch's memory holds this value?  Inputs, constants and what contiguous() gives are row-major.
-static bool hasKnownMemory(const Argument &arg) {
-  const Node *node = arg.getNodeOrNull();
+/// May the value be a part of another's memory, so that a storage offset counts from the start of that?
+static bool mayBePart(const Node *node, const GraphModule *model) {
+  while (node && !node->getInputs().empty()) {
+    ModuleRef module = node->is(Opcode::CallModule) && model ? model->getModule(*node) : nullptr;
+    const TargetInfo *target = module ? module->getClass() : node->getTarget();
+    if (!target || target->getOp().has(Traits::ViewsData))
+      return true;
+    if (!target->getOp().has(Traits::Identity) || target->op == OpKind::Clone)
+      return false;
+    node = node->getInputs()[0];
+  }
+  return false;
+}
+
+/// Does the graph say in which order PyTorch's memory holds this value?  Inputs, constants and what contiguous() gives are row-major; contiguous()
+/// of a view may be the view, whose storage has an offset of its own.  Other values have the strides that PyTorch's kernels chose.
+static bool hasKnownMemory(const InferContext &context) {
+  const Node *node = context.getCall().get("input").arg.getNodeOrNull();
   if (!node || node->is(Opcode::Placeholder) || node->is(Opcode::GetAttr))
     return true;
-  return node->getTarget() && node->getTarget()->text == "contiguous" && node->getArgs().size() == 1 &&
-         node->getKwargs().empty();
+  if (!node->getTarget() || node->getTarget()->text != "contiguous" || node->getArgs().size() != 1 || !node->getKwargs().empty())
+    return false;
+  return !context.hasValue("storage_offset") || !mayBePart(node, context.getModel());
 }
 
 /// Rules `as_strided_memory` (the input's memory is known), `as_strided_stride` (as many strides as sizes, both >= 0), `as_strided_range` (no
@@ -26,9 +45,9 @@ llvm::Expected<ValueType> inferAsStrided(const InferContext &context) {
     QFX_TRY(given, context.getInt("storage_offset"));
     offset = given;
   }
-  if (!hasKnownMemory(context.getCall().get("input").arg) || input.format != MemoryFormat::Contiguous)
-    return context.fail("memory", "reads the memory of a tensor whose strides the graph does not say, got {0}: call contiguous() first",
-                        toString(input));
+  if (!hasKnownMemory(context) || input.format != MemoryFormat::Contiguous)
+    return context.fail("memory", "reads the memory of a tensor whose strides and storage the graph does not say, got {0}: call contiguous() first, "
+                        "and clone() in front of it if a storage offset is given", toString(input));
   if (size.size() != stride.size())
     return context.fail("stride", "wants as many strides as sizes, got {0} and {1}", stride.size(), size.size());
   int64_t last = offset;
