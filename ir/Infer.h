@@ -28,8 +28,13 @@ struct PackedWeights {
   bool isTransposed = false;
 };
 
+/// A Python number that data decides (`x.item()`): known only when the graph runs.
+struct DataNumber {
+  DTypeKind kind; ///< Float, Integer or Bool
+};
+
 /// What a node's value is, as far as it is known before running: a tensor type, a host value (number, tuple, dtype), an integer
-/// that depends on a symbolic size, a list/tuple/dict of values, packed weights, or unknown.
+/// that depends on a symbolic size, a number that depends on data, a list/tuple/dict of values, packed weights, or unknown.
 class ValueType {
 public:
   struct Sequence { Argument::Kind kind; std::vector<ValueType> elements; };
@@ -38,6 +43,7 @@ public:
   ValueType() = default; ///< unknown
   ValueType(TensorType type) : value(std::move(type)) {}
   ValueType(Dim integer) : value(std::move(integer)) {}
+  ValueType(DataNumber number) : value(number) {}
   static ValueType host(Argument constant); ///< node-free argument; ints become Dims, sequences Sequences
   static ValueType sequence(Argument::Kind listOrTuple, std::vector<ValueType> elements);
   static ValueType dictionary(std::vector<std::pair<std::string, ValueType>> entries);
@@ -46,15 +52,18 @@ public:
   bool isUnknown() const { return std::holds_alternative<std::monostate>(value); }
   const TensorType *getTensor() const { return std::get_if<TensorType>(&value); }
   const Dim *getDim() const { return std::get_if<Dim>(&value); }
+  const DataNumber *getDataNumber() const { return std::get_if<DataNumber>(&value); }
   const Argument *getHost() const { return std::get_if<Argument>(&value); } ///< neither int nor sequence
   const Sequence *getSequence() const;
   const Dictionary *getDictionary() const;
   const PackedWeights *getPacked() const;
+  /// The kind of a Python number, known or not; none for anything else.
+  std::optional<DTypeKind> getNumberKind() const;
   /// The value as a node-free Argument if all of it is static host data.
   std::optional<Argument> getConstant() const;
 
 private:
-  std::variant<std::monostate, TensorType, Dim, Argument, std::shared_ptr<const Sequence>,
+  std::variant<std::monostate, TensorType, Dim, DataNumber, Argument, std::shared_ptr<const Sequence>,
                std::shared_ptr<const Dictionary>, std::shared_ptr<const PackedWeights>>
       value;
 };

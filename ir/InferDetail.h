@@ -47,7 +47,7 @@ DType promoteTypes(DType a, DType b);
 class ResultType {
 public:
   void addTensor(const TensorType &type);
-  void addNumber(bool isFloat, bool isBool);
+  void addNumber(DTypeKind kind);
   DType get() const;
 
 private:
@@ -55,6 +55,9 @@ private:
   std::optional<DType> dimensioned, scalar, wrapped;
 };
 
+/// Gives `type` the memory format in a slot, unless it is None or preserve_format.  Rule `<op>_format`: channels_last wants rank 4,
+/// channels_last_3d rank 5.
+llvm::Error applyFormat(const InferContext &context, const ValueType &wanted, TensorType &type);
 /// The format a tensor of this rank keeps: channels_last only for rank 4, channels_last_3d only for rank 5.
 MemoryFormat fitFormat(MemoryFormat format, size_t rank);
 /// channels_last or channels_last_3d for rank 4 or 5, else contiguous.

@@ -23,7 +23,7 @@ void runRow(const void *a, int aStep, const void *b, int bStep, void *dst, int64
 llvm::Expected<View> getOperand(BindContext &context, llvm::StringRef slot) {
   if (std::optional<double> number = context.getScalar(slot))
     return viewConstant(Tensor::of<float>(DType::Float32, {}, {static_cast<float>(*number)}));
-  llvm::Expected<View> view = context.getTensor(slot);
+  llvm::Expected<View> view = getTensorOrNumber(context, slot);
   if (!view)
     return view.takeError();
   llvm::Expected<DType> dtype = getComputeDType(context, *view);

@@ -87,6 +87,8 @@ View makeScalar(DType dtype, double value) {
 
 llvm::Expected<View> getTensorOrNumber(BindContext &context, llvm::StringRef slot) {
   RuntimeValue value = context.getValue(slot);
+  if (value.isNumber())
+    return value.view.getDType() == DType::Float64 ? castTo(context, value.view, DType::Float32) : value.view;
   if (value.kind != RuntimeValue::Kind::Host || !value.host.isNumber())
     return context.getTensor(slot);
   DType dtype = value.host.isFloat() ? DType::Float32 : value.host.isBool() ? DType::Bool : DType::Int64;
@@ -175,6 +177,13 @@ View broadcasted(const View &view, llvm::ArrayRef<int64_t> sizes) {
   result.strides.assign(sizes.size(), 0);
   for (size_t i = missing; i < sizes.size(); ++i)
     result.strides[i] = view.sizes[i - missing] == sizes[i] ? view.strides[i - missing] : 0;
+  return result;
+}
+
+View movedTo(const View &part, const View &whole, const View &copy) {
+  View result = part;
+  result.buffer = copy.buffer;
+  result.offset += copy.offset - whole.offset;
   return result;
 }
 

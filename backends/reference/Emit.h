@@ -18,6 +18,12 @@ llvm::Expected<DType> getComputeDType(BindContext &context, llvm::ArrayRef<View>
 
 /// The tensor in a slot, or the number there as a tensor of rank 0 (bool, i64 or f32 by its kind).
 llvm::Expected<View> getTensorOrNumber(BindContext &context, llvm::StringRef slot);
+/// The number in a slot as a tensor of rank 0 and this dtype, whether it is known before running or not.
+llvm::Expected<View> getNumber(BindContext &context, llvm::StringRef slot, DType dtype);
+/// f32 values as codes of `type`, whose parameters must be known; laid out like `values` where that is dense.
+llvm::Expected<View> quantizeTo(BindContext &context, const View &values, const TensorType &type);
+/// Codes, f16 or f32 as f32.
+llvm::Expected<View> dequantized(BindContext &context, const View &input);
 /// A tensor of rank 0.
 View makeScalar(DType dtype, double value);
 
@@ -42,6 +48,8 @@ View permuted(const View &view, llvm::ArrayRef<size_t> order);
 View reshaped(BindContext &context, const View &view, llvm::ArrayRef<int64_t> sizes);
 /// `view` with a stride of 0 where its size is 1 and `sizes` says more, and for new leading dimensions.
 View broadcasted(const View &view, llvm::ArrayRef<int64_t> sizes);
+/// `part`, a view of `whole`, in the memory of `copy`, which is laid out like `whole`.
+View movedTo(const View &part, const View &whole, const View &copy);
 /// A dimension from a slot, counted from the end if negative.
 llvm::Expected<size_t> getDimSlot(BindContext &context, llvm::StringRef slot, size_t rank);
 /// Sizes of the node's result.

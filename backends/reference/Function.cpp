@@ -84,10 +84,10 @@ std::optional<ClampRange> getClampRange(const Node &user, const Node *input, con
   return ClampRange{function->params.a, function->params.b};
 }
 
-/// Is a bound of clamp a tensor?
-static bool hasTensorBound(BindContext &context) {
+/// Is a bound of clamp a tensor, or a number that is known only when the graph runs?
+static bool hasOpenBound(BindContext &context) {
   for (llvm::StringRef slot : {"min", "max"})
-    if (context.getCall().find(slot) && context.getValue(slot).isTensor())
+    if (context.getCall().find(slot) && context.getValue(slot).kind != RuntimeValue::Kind::Host)
       return true;
   return false;
 }
@@ -102,7 +102,7 @@ llvm::Expected<RuntimeValue> bindFloatFunction(BindContext &context) {
     return resultType.takeError();
   if (!isFloat(resultType->dtype))
     return bindIntegerFunction(context);
-  if (context.getOp().kind == OpKind::Clamp && hasTensorBound(context))
+  if (context.getOp().kind == OpKind::Clamp && hasOpenBound(context))
     return bindPlainClamp(context);
   llvm::Expected<DType> dtype = getComputeDType(context, *given);
   if (!dtype)

@@ -84,9 +84,11 @@ View emitGather(BindContext &context, const View &table, Lookup lookup) {
   return dst;
 }
 
-/// table[...] = or += values over the walk, in a copy of `input`.
-View emitScatter(BindContext &context, const View &input, const View &values, Lookup lookup, kernels::ScatterMode mode) {
-  View dst = context.allocate(withSizes(input, input.sizes), StorageOrder::RowMajor);
+/// table[...] = or += values over the walk, in a copy of `input`; the table is all of it or `place`, a view of a dense input.
+View emitScatter(BindContext &context, const View &input, const View &values, Lookup lookup, kernels::ScatterMode mode,
+                 const View *place = nullptr) {
+  View dst = context.allocate(withSizes(input, input.sizes), place ? input.strides : getDenseStrides(input.sizes, StorageOrder::RowMajor));
+  View table = place ? movedTo(*place, input, dst) : dst;
   lookup.setValueStrides(values);
   std::vector<const View *> reads{&input, &values};
   for (const View &index : lookup.indices)
@@ -94,10 +96,10 @@ View emitScatter(BindContext &context, const View &input, const View &values, Lo
   Location loc = context.getCall().loc;
   std::string name = context.getNode().getName();
   // One step: copying first in a step of its own would let a later write look like the first.
-  context.emit(reads, {&dst}, [input, values, dst, lookup, mode, loc, name](RunContext &run) {
+  context.emit(reads, {&dst}, [input, values, dst, table, lookup, mode, loc, name](RunContext &run) {
     runCopy(run, input, dst);
     kernels::GatherPlan plan = lookup.getReady();
-    kernels::GatherError error = kernels::scatter(plan, values.getBytes(), dst.getBytes(), mode);
+    kernels::GatherError error = kernels::scatter(plan, values.getBytes(), table.getBytes(), mode);
     if (error.index >= 0)
       run.fail(makeIndexError(loc, name, error, plan));
   });
@@ -275,6 +277,14 @@ llvm::Expected<View> gatherAdvanced(BindContext &context, const View &table, Ind
   if (!lookup)
     return lookup.takeError();
   return emitGather(context, table, std::move(*lookup));
+}
+
+llvm::Expected<View> scatterAdvanced(BindContext &context, const View &input, const View &place, IndexEntries entries, const View &values) {
+  llvm::Expected<Lookup> lookup = makeAdvanced(context, place, std::move(entries));
+  if (!lookup)
+    return lookup.takeError();
+  View spread = broadcasted(values, llvm::ArrayRef<int64_t>(lookup->plan.sizes, static_cast<size_t>(lookup->plan.rank)));
+  return emitScatter(context, input, spread, std::move(*lookup), kernels::ScatterMode::Replace, &place);
 }
 
 llvm::Expected<RuntimeValue> bindIndex(BindContext &context) {

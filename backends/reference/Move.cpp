@@ -318,6 +318,43 @@ static std::optional<View> viewIndexList(const RuntimeValue &list, const Argumen
   return viewConstant(Tensor::of<int64_t>(DType::Int64, {static_cast<int64_t>(positions.size())}, positions));
 }
 
+/// How many dimensions an entry of an index takes.
+static size_t countDims(const RuntimeValue &entry) {
+  if (entry.isTensor())
+    return entry.view.getDType() == DType::Bool ? entry.view.getRank() : 1;
+  return entry.kind == RuntimeValue::Kind::Host && entry.host.isNone() ? 0 : 1;
+}
+
+llvm::Expected<IndexedView> indexView(BindContext &context, const View &view, const Argument &index) {
+  IndexedView result{view, {}};
+  llvm::SmallVector<Argument, 4> arguments{index};
+  if (index.getKind() == Argument::Kind::Tuple)
+    arguments.assign(index.getElements().begin(), index.getElements().end());
+  std::vector<RuntimeValue> entries;
+  for (const Argument &argument : arguments) {
+    entries.push_back(argument.getKind() == Argument::Kind::Slice ? RuntimeValue::ofHost(argument) : context.getBuilder().evaluate(argument));
+    if (std::optional<View> list = viewIndexList(entries.back(), argument))
+      entries.back() = *list;
+  }
+  size_t dim = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].isTensor()) {
+      result.tensors.resize(dim);
+      result.tensors.push_back(entries[i].view);
+      dim += countDims(entries[i]);
+      continue;
+    }
+    size_t consuming = 0; // dimensions that the entries behind this one take
+    for (size_t j = i + 1; j < entries.size(); ++j)
+      consuming += countDims(entries[j]);
+    llvm::Error err = arguments[i].getKind() == Argument::Kind::Slice ? applySlice(context, result.view, dim, arguments[i])
+                                                                       : applyIndex(context, result.view, dim, entries[i], consuming);
+    if (err)
+      return err;
+  }
+  return result;
+}
+
 llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
   RuntimeValue input = context.getValue("input");
   const Argument &index = context.getCall().get("index").arg;
@@ -346,38 +383,12 @@ llvm::Expected<RuntimeValue> bindGetItem(BindContext &context) {
   llvm::Expected<View> tensor = context.getTensor("input");
   if (!tensor)
     return tensor.takeError();
-  View view = *tensor;
-  size_t dim = 0;
-  std::vector<Argument> entries;
-  IndexEntries tensors; // by dimension of `view`
-  if (index.getKind() == Argument::Kind::Tuple)
-    entries.assign(index.getElements().begin(), index.getElements().end());
-  else
-    entries.push_back(index);
-  for (size_t i = 0; i < entries.size(); ++i) {
-    size_t consuming = 0; // entries behind this one that take a dimension
-    for (size_t j = i + 1; j < entries.size(); ++j)
-      consuming += !entries[j].isNone();
-    if (entries[i].getKind() == Argument::Kind::Slice) {
-      if (llvm::Error err = applySlice(context, view, dim, entries[i]))
-        return err;
-      continue;
-    }
-    RuntimeValue entry = context.getBuilder().evaluate(entries[i]);
-    if (std::optional<View> list = viewIndexList(entry, entries[i]))
-      entry = *list;
-    if (entry.isTensor()) {
-      tensors.resize(dim);
-      tensors.push_back(entry.view);
-      ++dim;
-      continue;
-    }
-    if (llvm::Error err = applyIndex(context, view, dim, entry, consuming))
-      return err;
-  }
-  if (tensors.empty())
-    return RuntimeValue(view);
-  llvm::Expected<View> gathered = gatherAdvanced(context, view, std::move(tensors));
+  llvm::Expected<IndexedView> part = indexView(context, *tensor, index);
+  if (!part)
+    return part.takeError();
+  if (part->tensors.empty())
+    return RuntimeValue(part->view);
+  llvm::Expected<View> gathered = gatherAdvanced(context, part->view, std::move(part->tensors));
   if (!gathered)
     return gathered.takeError();
   return RuntimeValue(*gathered);

@@ -4,6 +4,7 @@
 #include "backends/reference/Emit.h"
 #include "backends/runtime/BindHelpers.h"
 #include "backends/runtime/Kernels.h"
+#include "ir/Diagnostics.h"
 #include "kernels/histogram/Histogram.h"
 
 #include <cmath>
@@ -93,44 +94,11 @@ llvm::Expected<ChannelParams> getChannelParams(BindContext &context, const Tenso
   return params;
 }
 
-} // namespace
-
-llvm::Expected<RuntimeValue> bindQuantizePerTensor(BindContext &context) {
-  llvm::Expected<View> input = getFloatTensor(context, "input");
-  if (!input)
-    return input.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (!hasCodes(type->dtype))
-    return context.fail("quantizes to quint8, qint8 or qint32, got {0}", getDTypeInfo(type->dtype).text);
-  llvm::Expected<kernels::QParams> params = getResultParams(context, *type);
-  if (!params)
-    return params.takeError();
-  View src = context.toDense(*input);
-  View dst = context.allocate(*type, src.strides);
-  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
-  int64_t n = src.getNumElements();
-  context.emit({&src}, {&dst}, [src, dst, &kernels, params = *params, n](RunContext &run) {
-    run.parallelFor(n, kElementGrain, [&](int64_t begin, int64_t end, void *) {
-      quantizeRows(kernels, dst, src.getData<float>(), begin, end - begin, params);
-    });
-  });
-  return RuntimeValue(dst);
-}
-
-llvm::Expected<RuntimeValue> bindQuantizePerChannel(BindContext &context) {
-  llvm::Expected<View> input = getFloatTensor(context, "input");
-  if (!input)
-    return input.takeError();
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (!hasCodes(type->dtype) || !type->quantizer)
-    return context.fail("the parameters of its result, {0}, must be known before the graph runs", toString(*type));
-  View src = context.toOrder(*input, StorageOrder::RowMajor);
-  View dst = context.allocate(*type, StorageOrder::RowMajor);
-  llvm::Expected<ChannelParams> params = getChannelParams(context, *type, dst);
+/// Codes of f32 values by parameters per channel.
+llvm::Expected<View> emitPerChannel(BindContext &context, const View &values, const TensorType &type) {
+  View src = context.toOrder(values, StorageOrder::RowMajor);
+  View dst = context.allocate(type, StorageOrder::RowMajor);
+  llvm::Expected<ChannelParams> params = getChannelParams(context, type, dst);
   if (!params)
     return params.takeError();
   context.emit({&src}, {&dst}, [src, dst, params = *params](RunContext &run) {
@@ -150,7 +118,110 @@ llvm::Expected<RuntimeValue> bindQuantizePerChannel(BindContext &context) {
         quantize(dst.getData<int32_t>());
     });
   });
-  return RuntimeValue(dst);
+  return dst;
+}
+
+/// Codes by parameters that are found when the graph runs and stay with them.
+View emitOpen(BindContext &context, const View &values, const TensorType &type, llvm::ArrayRef<const View *> numbers,
+              std::function<llvm::Expected<RuntimeQParams>(const View &)> find) {
+  View src = context.toDense(values);
+  View dst = context.allocate(type, src.strides);
+  dst.dynamicQParams = std::make_shared<Buffer>();
+  dst.dynamicQParams->sizeBytes = sizeof(RuntimeQParams);
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  llvm::SmallVector<const View *, 3> reads(numbers.begin(), numbers.end());
+  reads.push_back(&src);
+  context.emit(reads, {&dst}, [src, dst, &kernels, find](RunContext &run) {
+    llvm::Expected<RuntimeQParams> found = find(src);
+    if (!found)
+      return run.fail(found.takeError());
+    *reinterpret_cast<RuntimeQParams *>(dst.dynamicQParams->data) = *found;
+    const kernels::QParams params{found->scale, static_cast<int32_t>(found->zeroPoint)};
+    run.parallelFor(src.getNumElements(), kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      quantizeRows(kernels, dst, src.getData<float>(), begin, end - begin, params);
+    });
+  });
+  return dst;
+}
+
+/// Parameters of an f32 tensor's range (operators 3.8).
+llvm::Expected<RuntimeQParams> chooseParams(const View &src, const DTypeInfo &info, const ChooseOptions &options) {
+  kernels::MinMax range = kernels::selectHistogram().minMax(src.getData<float>(), src.getNumElements());
+  llvm::Expected<ChosenQParams> chosen = chooseQuantizationParams(range.min, range.max, static_cast<int32_t>(info.codeMin),
+                                                                  static_cast<int32_t>(info.codeMax), options);
+  if (!chosen)
+    return chosen.takeError();
+  return RuntimeQParams{chosen->scale, chosen->zeroPoint};
+}
+
+/// Codes by a scale and a zero point of which one is known only when the graph runs.
+llvm::Expected<View> quantizeByNumbers(BindContext &context, const View &values, const TensorType &type) {
+  llvm::Expected<View> scale = getNumber(context, "scale", DType::Float64);
+  if (!scale)
+    return scale.takeError();
+  llvm::Expected<View> zeroPoint = getNumber(context, "zero_point", DType::Int64);
+  if (!zeroPoint)
+    return zeroPoint.takeError();
+  const DTypeInfo &info = getDTypeInfo(type.dtype);
+  return emitOpen(context, values, type, {&*scale, &*zeroPoint},
+                  [scale = *scale, zeroPoint = *zeroPoint, &info, loc = context.getCall().loc](const View &) -> llvm::Expected<RuntimeQParams> {
+                    const RuntimeQParams params{*scale.getData<double>(), *zeroPoint.getData<int64_t>()};
+                    if (!(params.scale > 0 && std::isfinite(params.scale)) || params.zeroPoint < info.codeMin || params.zeroPoint > info.codeMax)
+                      return error(loc, "cannot quantize to {0} with scale {1} and zero point {2}", info.text, params.scale, params.zeroPoint)
+                          .code("run_quantize");
+                    return params;
+                  });
+}
+
+} // namespace
+
+llvm::Expected<View> quantizeTo(BindContext &context, const View &values, const TensorType &type) {
+  if (!hasCodes(type.dtype))
+    return context.fail("quantizes to quint8, qint8 or qint32, got {0}", getDTypeInfo(type.dtype).text);
+  if (type.quantizer && !type.quantizer->isPerTensor())
+    return emitPerChannel(context, values, type);
+  llvm::Expected<kernels::QParams> params = getResultParams(context, type);
+  if (!params)
+    return params.takeError();
+  View src = context.toDense(values);
+  View dst = context.allocate(type, src.strides);
+  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
+  int64_t n = src.getNumElements();
+  context.emit({&src}, {&dst}, [src, dst, &kernels, params = *params, n](RunContext &run) {
+    run.parallelFor(n, kElementGrain, [&](int64_t begin, int64_t end, void *) {
+      quantizeRows(kernels, dst, src.getData<float>(), begin, end - begin, params);
+    });
+  });
+  return dst;
+}
+
+llvm::Expected<RuntimeValue> bindQuantizePerTensor(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  const bool isOpen = context.getValue("scale").isNumber() || context.getValue("zero_point").isNumber();
+  llvm::Expected<View> codes = isOpen && hasCodes(type->dtype) ? quantizeByNumbers(context, *input, *type) : quantizeTo(context, *input, *type);
+  if (!codes)
+    return codes.takeError();
+  return RuntimeValue(*codes);
+}
+
+llvm::Expected<RuntimeValue> bindQuantizePerChannel(BindContext &context) {
+  llvm::Expected<View> input = getFloatTensor(context, "input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (!type->quantizer)
+    return context.fail("the parameters of its result, {0}, must be known before the graph runs", toString(*type));
+  llvm::Expected<View> codes = quantizeTo(context, *input, *type);
+  if (!codes)
+    return codes.takeError();
+  return RuntimeValue(*codes);
 }
 
 /// Parameters by the whole tensor's range, then quantize (operators 2.3, 3.8).
@@ -170,50 +241,49 @@ llvm::Expected<RuntimeValue> bindQuantizeDynamic(BindContext &context) {
   llvm::Expected<bool> reduceRange = context.attrs().getBool("reduce_range");
   if (!reduceRange)
     return reduceRange.takeError();
-  View src = context.toDense(*input);
-  View dst = context.allocate(*type, src.strides);
-  dst.dynamicQParams = std::make_shared<Buffer>();
-  dst.dynamicQParams->sizeBytes = sizeof(RuntimeQParams);
-  const kernels::QuantizeKernels &kernels = kernels::selectQuantize();
-  const kernels::HistogramKernels &ranges = kernels::selectHistogram();
-  const DTypeInfo &info = getDTypeInfo(type->dtype);
-  int32_t low = static_cast<int32_t>(info.codeMin), high = static_cast<int32_t>(info.codeMax);
   ChooseOptions options;
   options.reduceRange = *reduceRange;
-  int64_t n = src.getNumElements();
-  context.emit({&src}, {&dst}, [src, dst, &kernels, &ranges, low, high, options, n](RunContext &run) {
-    kernels::MinMax range = ranges.minMax(src.getData<float>(), n);
-    llvm::Expected<ChosenQParams> chosen = chooseQuantizationParams(range.min, range.max, low, high, options);
-    if (!chosen)
-      return run.fail(chosen.takeError());
-    kernels::QParams params{chosen->scale, chosen->zeroPoint};
-    *reinterpret_cast<RuntimeQParams *>(dst.dynamicQParams->data) = {params.scale, params.zeroPoint};
-    run.parallelFor(n, kElementGrain, [&](int64_t begin, int64_t end, void *) {
-      quantizeRows(kernels, dst, src.getData<float>(), begin, end - begin, params);
-    });
-  });
-  return RuntimeValue(dst);
+  const DTypeInfo &info = getDTypeInfo(type->dtype);
+  return RuntimeValue(emitOpen(context, *input, *type, {}, [&info, options](const View &src) { return chooseParams(src, info, options); }));
 }
 
-llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
+/// The scale and zero point of quint8 codes as numbers; qnnpack halves no range (numerics 2.6).
+llvm::Expected<RuntimeValue> bindChooseQparams(BindContext &context) {
   llvm::Expected<View> input = context.getTensor("input");
   if (!input)
     return input.takeError();
-  if (input->getDType() == DType::Float32)
-    return RuntimeValue(*input);
-  if (input->getDType() == DType::Float16) {
-    llvm::Expected<View> wide = castTo(context, *input, DType::Float32);
-    return wide ? llvm::Expected<RuntimeValue>(*wide) : wide.takeError();
-  }
-  if (!hasCodes(input->getDType()))
-    return context.fail("takes quint8, qint8, qint32, float16 or float32, got {0}", toString(input->type));
-  llvm::Expected<TensorType> type = context.getResultTensor();
-  if (!type)
-    return type.takeError();
-  if (input->type.quantizer && !input->type.quantizer->isPerTensor()) {
-    View src = context.toOrder(*input, StorageOrder::RowMajor);
-    View dst = context.allocate(*type, StorageOrder::RowMajor);
-    llvm::Expected<ChannelParams> params = getChannelParams(context, input->type, src);
+  llvm::Expected<bool> reduceRange = context.attrs().getBool("reduce_range");
+  if (!reduceRange)
+    return reduceRange.takeError();
+  llvm::Expected<View> values = castTo(context, *input, DType::Float32);
+  if (!values)
+    return values.takeError();
+  ChooseOptions options;
+  options.reduceRange = *reduceRange && !context.getBuilder().usesStageQ();
+  View src = context.toDense(*values);
+  View scale = context.allocate(withSizes(src, {}, DType::Float64), StorageOrder::RowMajor);
+  View zeroPoint = context.allocate(withSizes(src, {}, DType::Int64), StorageOrder::RowMajor);
+  const DTypeInfo &info = getDTypeInfo(DType::QUInt8);
+  context.emit({&src}, {&scale, &zeroPoint}, [src, scale, zeroPoint, &info, options](RunContext &run) {
+    llvm::Expected<RuntimeQParams> params = chooseParams(src, info, options);
+    if (!params)
+      return run.fail(params.takeError());
+    *scale.getData<double>() = params->scale;
+    *zeroPoint.getData<int64_t>() = params->zeroPoint;
+  });
+  return RuntimeValue::ofSequence({RuntimeValue::ofNumber(scale), RuntimeValue::ofNumber(zeroPoint)});
+}
+
+llvm::Expected<View> dequantized(BindContext &context, const View &input) {
+  if (input.getDType() == DType::Float32 || input.getDType() == DType::Float16)
+    return castTo(context, input, DType::Float32);
+  if (!hasCodes(input.getDType()))
+    return context.fail("takes quint8, qint8, qint32, float16 or float32, got {0}", toString(input.type));
+  const TensorType type = withSizes(input, input.sizes, DType::Float32);
+  if (input.type.quantizer && !input.type.quantizer->isPerTensor()) {
+    View src = context.toOrder(input, StorageOrder::RowMajor);
+    View dst = context.allocate(type, StorageOrder::RowMajor);
+    llvm::Expected<ChannelParams> params = getChannelParams(context, input.type, src);
     if (!params)
       return params.takeError();
     context.emit({&src}, {&dst}, [src, dst, params = *params](RunContext &run) {
@@ -233,10 +303,10 @@ llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
           dequantize(src.getData<int32_t>());
       });
     });
-    return RuntimeValue(dst);
+    return dst;
   }
-  View src = context.toDense(*input);
-  View dst = context.allocate(*type, src.strides);
+  View src = context.toDense(input);
+  View dst = context.allocate(type, src.strides);
   kernels::QParams params;
   if (!src.dynamicQParams) {
     llvm::Expected<QuantizerRef> quantizer = context.getQuantizer(src);
@@ -256,7 +326,17 @@ llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
       dequantizeRows(kernels, src, dst.getData<float>(), begin, end - begin, actual);
     });
   });
-  return RuntimeValue(dst);
+  return dst;
+}
+
+llvm::Expected<RuntimeValue> bindDequantize(BindContext &context) {
+  llvm::Expected<View> input = context.getTensor("input");
+  if (!input)
+    return input.takeError();
+  llvm::Expected<View> values = dequantized(context, *input);
+  if (!values)
+    return values.takeError();
+  return RuntimeValue(*values);
 }
 
 /// The codes as plain integers: the same memory.
@@ -267,6 +347,29 @@ llvm::Expected<RuntimeValue> bindIntRepr(BindContext &context) {
   if (!hasCodes(input->getDType()))
     return context.fail("takes quint8, qint8 or qint32, got {0}", toString(input->type));
   return RuntimeValue(*input);
+}
+
+/// Plain integers as codes: the same memory.
+llvm::Expected<RuntimeValue> bindMakeQuantized(BindContext &context) {
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (!type->quantizer)
+    return context.fail("the parameters of its result, {0}, must be known before the graph runs", toString(*type));
+  return context.getValue("input");
+}
+
+/// Codes 0.
+llvm::Expected<RuntimeValue> bindEmptyQuantized(BindContext &context) {
+  llvm::Expected<TensorType> type = context.getResultTensor();
+  if (!type)
+    return type.takeError();
+  if (!hasCodes(type->dtype) || !type->quantizer)
+    return context.fail("makes quint8, qint8 or qint32 tensors with parameters known before the graph runs, got {0}", toString(*type));
+  llvm::Expected<View> zero = castTo(context, makeScalar(DType::Int64, 0), toUnderlyingDType(type->dtype));
+  if (!zero)
+    return zero.takeError();
+  return RuntimeValue(context.toOrder(broadcasted(*zero, type->getSizes()), StorageOrder::RowMajor));
 }
 
 } // namespace qfx::runtime

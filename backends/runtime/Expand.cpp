@@ -81,15 +81,16 @@ private:
     return module.getClass() && (module.getClass()->op == OpKind::Sequence || module.getClass()->op == OpKind::ConvAdd);
   }
 
-  /// getattr(x, "T") and "mT", as methods that have kernels.
+  /// getattr(x, "T"), "H", "mT" and "mH", as methods that have kernels: tensors are real.
   static void expandTransposed(Graph &graph, Node &node, ExpandedModel &result) {
     if (node.getArgs().size() != 2 || !node.getArg(0).isNode() || !node.getArg(1).isString())
       return;
     const std::string name = node.getArg(1).getString();
-    if (name != "T" && name != "mT")
+    const bool isMatrix = name == "T" || name == "H";
+    if (!isMatrix && name != "mT" && name != "mH")
       return;
     Graph::InsertPoint guard = Graph::InsertPoint::before(&node);
-    Node *value = name == "T" ? graph.callMethod(requireMethod("t"), {node.getArg(0)})
+    Node *value = isMatrix ? graph.callMethod(requireMethod("t"), {node.getArg(0)})
                               : graph.callMethod(requireMethod("transpose"), {node.getArg(0), int64_t(-2), int64_t(-1)});
     value->setLoc(node.getLoc());
     result.originals[value] = result.originals.lookup(&node);

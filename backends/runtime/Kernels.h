@@ -54,6 +54,9 @@ bool readsHalfItself(OpKind op);
 #include "backends/runtime/Kernels.def"
 
 llvm::Expected<RuntimeValue> bindFloatFunction(BindContext &context);
+/// Arithmetic and comparison of numbers of which one is known only when the graph runs.
+bool isNumberArithmetic(OpKind op);
+llvm::Expected<RuntimeValue> bindNumberArithmetic(BindContext &context);
 llvm::Expected<RuntimeValue> bindIntegerFunction(BindContext &context);
 llvm::Expected<RuntimeValue> bindPointwise(BindContext &context);
 llvm::Expected<RuntimeValue> bindPlainDiv(BindContext &context);

@@ -300,6 +300,8 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const V
                  call->op->name);
   KernelForm form = isQuantized ? KernelForm::Quantized : KernelForm::Float;
   BindFunction bind = findKernel(call->op->kind, form);
+  if (result.getDataNumber() && isNumberArithmetic(call->op->kind))
+    bind = bindNumberArithmetic;
   if (!bind) {
     std::string got = first ? toString(first->type) : "no tensor";
     if (hasKernel(call->op->kind))
@@ -315,7 +317,7 @@ llvm::Expected<RuntimeValue> PlanBuilder::bindCallNode(const Node &node, const V
 }
 
 void PlanBuilder::keepAlive(const RuntimeValue &value) {
-  if (value.isTensor() && !value.view.isConstant() && value.view.buffer->firstStep >= 0)
+  if ((value.isTensor() || value.isNumber()) && !value.view.isConstant() && value.view.buffer->firstStep >= 0)
     value.view.buffer->lastStep = std::max(value.view.buffer->lastStep, static_cast<int>(plan->steps.size()));
   for (const RuntimeValue &element : value.elements)
     keepAlive(element);
@@ -323,7 +325,7 @@ void PlanBuilder::keepAlive(const RuntimeValue &value) {
 
 void PlanBuilder::flatten(const std::string &name, const RuntimeValue &value, std::vector<NamedRuntimeValue> &into) {
   if (value.kind != RuntimeValue::Kind::Sequence && value.kind != RuntimeValue::Kind::Dict) {
-    into.push_back({name, value});
+    into.push_back({name, value.isNumber() ? RuntimeValue(value.view) : value}); // numbers leave as tensors of rank 0
     return;
   }
   for (size_t i = 0; i < value.elements.size(); ++i) {
@@ -380,6 +382,8 @@ static ValueType getValueType(const RuntimeValue &value) {
   switch (value.kind) {
   case RuntimeValue::Kind::Tensor:
     return value.view.type;
+  case RuntimeValue::Kind::Number:
+    return DataNumber{getDTypeInfo(value.view.getDType()).kind};
   case RuntimeValue::Kind::Host:
     return ValueType::host(value.host);
   case RuntimeValue::Kind::Sequence: {

@@ -16,10 +16,16 @@ class Module;
 namespace qfx::runtime {
 
 struct RuntimeValue {
-  enum class Kind : uint8_t { Unknown, Tensor, Host, Sequence, Dict, Packed };
+  enum class Kind : uint8_t { Unknown, Tensor, Number, Host, Sequence, Dict, Packed };
 
   RuntimeValue() = default;
   RuntimeValue(View view) : kind(Kind::Tensor), view(std::move(view)) {}
+  /// A Python number that is known only when the graph runs: \param view  f64, i64 or bool of rank 0.
+  static RuntimeValue ofNumber(View view) {
+    RuntimeValue value(std::move(view));
+    value.kind = Kind::Number;
+    return value;
+  }
   static RuntimeValue ofHost(Argument constant) {
     RuntimeValue value;
     value.kind = Kind::Host;
@@ -40,9 +46,10 @@ struct RuntimeValue {
   }
 
   bool isTensor() const { return kind == Kind::Tensor; }
+  bool isNumber() const { return kind == Kind::Number; }
   /// Known before running, all of it.
   bool isConstant() const {
-    if (kind == Kind::Tensor)
+    if (isTensor() || isNumber())
       return view.isConstant();
     for (const RuntimeValue &element : elements)
       if (!element.isConstant())
@@ -51,7 +58,7 @@ struct RuntimeValue {
   }
 
   Kind kind = Kind::Unknown;
-  View view;
+  View view; ///< of a tensor or number
   Argument host;
   std::vector<RuntimeValue> elements; ///< of a sequence or dictionary
   std::vector<std::string> keys;      ///< of a dictionary
@@ -65,6 +72,8 @@ inline const char *describe(const RuntimeValue &value) {
     return "a value of unknown kind";
   case RuntimeValue::Kind::Tensor:
     return "a tensor";
+  case RuntimeValue::Kind::Number:
+    return "a number that is known only when the graph runs";
   case RuntimeValue::Kind::Host:
     return "a host value";
   case RuntimeValue::Kind::Sequence:

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <optional>
@@ -24,7 +25,7 @@ bool isWritingName(llvm::StringRef text) {
   if (startsWith(text, "operator."))
     return llvm::StringSwitch<bool>(text.drop_front(9))
         .Cases("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", true)
-        .Cases("iand", "ior", "ixor", true)
+        .Cases("iand", "ior", "ixor", "setitem", true)
         .Default(false);
   if (startsWith(text, "aten."))
     text = text.drop_front(5).split('.').first;
@@ -53,13 +54,28 @@ Node *getWritten(const Node &node, const GraphModule &model) {
 /// How a call's result stands to its first operand.
 enum class Sharing { None, Whole, Part };
 
-Sharing getSharing(const Node &node, const GraphModule &model) {
+/// x[i, [2, 0]] and x[mask] copy.
+bool hasIndexTensor(const Argument &index, const TypeMap &types) {
+  if (index.isNode())
+    return types.lookup(index.getNode()).getTensor();
+  return index.getKind() == Argument::Kind::List ||
+         (index.isSequence() && llvm::any_of(index.getElements(), [&](const Argument &one) { return hasIndexTensor(one, types); }));
+}
+
+/// Has the result the dtype and memory format of the operand, so that `to` gives the operand back?
+bool keepsType(const Node &node, const TypeMap &types) {
+  const ValueType before = types.lookup(node.getInputs()[0]), after = types.lookup(&node);
+  const TensorType *from = before.getTensor(), *to = after.getTensor();
+  return from && to && from->dtype == to->dtype && from->format == to->format;
+}
+
+Sharing getSharing(const Node &node, const GraphModule &model, const TypeMap &types) {
   const TargetInfo *target = node.getTarget();
   if (node.is(Opcode::CallModule)) {
     ModuleRef module = model.getModule(node);
     target = module ? module->getClass() : nullptr;
   }
-  if (!target)
+  if (!target || node.getInputs().empty())
     return Sharing::None;
   switch (target->op) {
   case OpKind::Identity:
@@ -67,8 +83,14 @@ Sharing getSharing(const Node &node, const GraphModule &model) {
   case OpKind::Observe:
   case OpKind::Dropout:
   case OpKind::Detach:
-  case OpKind::Contiguous:
     return Sharing::Whole;
+  case OpKind::To:
+  case OpKind::Dequantize:
+    return keepsType(node, types) && !node.getKwarg("copy") ? Sharing::Whole : Sharing::None;
+  case OpKind::Contiguous: // copies what is not contiguous, as a view may be
+    return !keepsType(node, types) || getSharing(*node.getInputs()[0], model, types) == Sharing::Part ? Sharing::Part : Sharing::Whole;
+  case OpKind::GetItem:
+    return node.getArgs().size() == 2 && hasIndexTensor(node.getArg(1), types) ? Sharing::None : Sharing::Part;
   case OpKind::Reshape:
   case OpKind::Flatten:
   case OpKind::Unflatten:
@@ -86,7 +108,8 @@ Sharing getSharing(const Node &node, const GraphModule &model) {
   case OpKind::Narrow:
   case OpKind::Select:
   case OpKind::Slice:
-  case OpKind::GetItem:
+  case OpKind::TensorSplit:
+  case OpKind::ReshapeAs:
   case OpKind::Diagonal:
   case OpKind::UnfoldDim:
   case OpKind::AsStrided:
@@ -99,8 +122,8 @@ Sharing getSharing(const Node &node, const GraphModule &model) {
 /// Names under which written memory is known when node `write` runs.
 class Aliases {
 public:
-  Aliases(const GraphModule &model, const llvm::DenseMap<const Node *, size_t> &order, const Node &write)
-      : model(model), order(order), write(write) {}
+  Aliases(const GraphModule &model, const TypeMap &types, const llvm::DenseMap<const Node *, size_t> &order, const Node &write)
+      : model(model), types(types), order(order), write(write) {}
 
   struct Alias {
     Node *node;
@@ -128,15 +151,16 @@ private:
     for (Node *user : node->getUsers()) {
       if (user == from || order.lookup(user) >= order.lookup(&write) || isOtherPiece(*node, from, *user))
         continue;
-      if (const Sharing sharing = getSharing(*user, model); sharing != Sharing::None && user->getInputs()[0] == node)
+      if (const Sharing sharing = getSharing(*user, model, types); sharing != Sharing::None && user->getInputs()[0] == node)
         collect(user, nullptr, isWhole && sharing == Sharing::Whole);
     }
-    const Sharing sharing = getSharing(*node, model);
-    if (sharing != Sharing::None && !node->getInputs().empty())
+    const Sharing sharing = getSharing(*node, model, types);
+    if (sharing != Sharing::None)
       collect(node->getInputs()[0], node, isWhole && sharing == Sharing::Whole);
   }
 
   const GraphModule &model;
+  const TypeMap &types;
   const llvm::DenseMap<const Node *, size_t> &order;
   const Node &write;
   llvm::DenseSet<const Node *> visited;
@@ -153,6 +177,8 @@ llvm::Error writeBack(GraphModule &model) {
     Node *written = getWritten(*write, model);
     if (!written)
       continue;
+    if (write->getTarget() && write->getTarget()->op == OpKind::SetItem && !write->getUsers().empty())
+      return error(write->getLoc(), "'{0}' gives None, and '{1}' reads it", write->getName(), write->getUsers()[0]->getName()).code("run_write");
     if (order.empty()) {
       size_t count = 0;
       for (const Node &node : graph.nodes())
@@ -165,7 +191,7 @@ llvm::Error writeBack(GraphModule &model) {
     const ValueType type = types->lookup(written);
     if (!type.getTensor() && !type.isUnknown())
       continue; // numbers do not change
-    for (const Aliases::Alias &alias : Aliases(model, order, *write).find(written)) {
+    for (const Aliases::Alias &alias : Aliases(model, *types, order, *write).find(written)) {
       if (alias.node->is(Opcode::GetAttr) && !(write->getUsers().empty() && written->hasOneUser()))
         return error(write->getLoc(), "'{0}' writes into '{1}', which belongs to the model: its tensors do not change when it runs",
                      write->getName(), alias.node->getTargetText())

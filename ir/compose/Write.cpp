@@ -1,4 +1,4 @@
-// Writes into a part of a tensor as functions: slice_scatter, select_scatter, fill, copy.
+// Writes into a part of a tensor as functions: slice_scatter, select_scatter, fill.
 #include "ir/compose/Composer.h"
 
 #include <limits>
@@ -101,14 +101,6 @@ llvm::Expected<Argument> composeFill(Composer &composer) {
   if (!number || !(number->isNumber() || number->isBool()))
     return composer.context.fail("value", "wants a number or a tensor of rank 0");
   return Argument(composer.function("torch.full_like", {input.node, *number}));
-}
-
-/// The source with the dtype and sizes of the input that it overwrites.
-llvm::Expected<Argument> composeCopy(Composer &composer) {
-  QFX_TRY(input, composer.input("input"));
-  QFX_TRY(src, composer.input("src"));
-  Node *cast = castLike(composer, src.node, src.type.dtype, input.type.dtype);
-  return Argument(composer.function("torch.clone", {composer.method("expand_as", {cast, input.node})}));
 }
 
 } // namespace qfx

@@ -1,8 +1,7 @@
 // Rules of arithmetic and comparison: tensors broadcast and promote, host numbers compute.
 #include "ir/InferDetail.h"
 #include "ir/OpKind.h"
-
-#include <cmath>
+#include "ir/PythonNumbers.h"
 
 namespace qfx {
 
@@ -38,27 +37,6 @@ static Dim computeDim(OpKind kind, const Dim &a, const Dim &b) {
   }
 }
 
-static double computeNumber(OpKind kind, double a, double b) {
-  switch (kind) {
-  case OpKind::Add:
-    return a + b;
-  case OpKind::Sub:
-    return a - b;
-  case OpKind::Mul:
-    return a * b;
-  case OpKind::Div:
-    return a / b;
-  case OpKind::FloorDiv:
-    return std::floor(a / b);
-  case OpKind::Remainder:
-    return a - b * std::floor(a / b);
-  case OpKind::Fmod:
-    return std::fmod(a, b);
-  default:
-    return std::pow(a, b);
-  }
-}
-
 /// Integer power by squaring; unknown on overflow or a negative exponent.
 static Dim computePower(const Dim &base, const Dim &exponent) {
   if (!base.isStatic() || !exponent.isStatic() || exponent.getValue() < 0 || exponent.getValue() > 64)
@@ -69,11 +47,6 @@ static Dim computePower(const Dim &base, const Dim &exponent) {
   return result;
 }
 
-static bool isHostNumber(const ValueType &value) {
-  const Argument *host = value.getHost();
-  return value.getDim() || (host && host->isNumber());
-}
-
 /// Ints of either kind as a Dim.
 static std::optional<Dim> asDim(const ValueType &value) {
   if (const Dim *dim = value.getDim())
@@ -82,6 +55,17 @@ static std::optional<Dim> asDim(const ValueType &value) {
   if (host && host->isBool())
     return Dim(host->getBool() ? 1 : 0);
   return std::nullopt;
+}
+
+/// Python's kinds: true division gives a float, other arithmetic an int unless an operand is a float.  Rule `pow_exponent`: an int's power
+/// is an int or a float by the exponent's sign, which must be known.
+static llvm::Expected<ValueType> computeDataNumber(const InferContext &context, OpKind kind, const ValueType &a, const ValueType &b) {
+  if (kind == OpKind::Div || a.getNumberKind() == DTypeKind::Float || b.getNumberKind() == DTypeKind::Float)
+    return ValueType(DataNumber{DTypeKind::Float});
+  std::optional<Argument> exponent = b.getConstant();
+  if (kind == OpKind::Pow && !exponent)
+    return context.fail("exponent", "wants a known exponent of an int, got one that is known only when the graph runs");
+  return ValueType(DataNumber{kind == OpKind::Pow && exponent->getNumber() < 0 ? DTypeKind::Float : DTypeKind::Integer});
 }
 
 /// Rule `<op>_zero`: no division by zero on host numbers.
@@ -96,11 +80,13 @@ static llvm::Expected<ValueType> computeHost(const InferContext &context, const 
   std::optional<Argument> leftNumber = a.getConstant(), rightNumber = b.getConstant();
   if (divides && rightNumber && rightNumber->getNumber() == 0)
     return context.fail("zero", "divides by zero");
+  if (a.getDataNumber() || b.getDataNumber())
+    return computeDataNumber(context, kind, a, b);
   if (leftInt && rightInt && kind != OpKind::Div)
     return ValueType(kind == OpKind::Pow ? computePower(*leftInt, *rightInt) : computeDim(kind, *leftInt, *rightInt));
   if (!leftNumber || !rightNumber)
     return ValueType();
-  return ValueType::host(computeNumber(kind, leftNumber->getNumber(), rightNumber->getNumber()));
+  return ValueType::host(computeNumbers(kind, leftNumber->getNumber(), rightNumber->getNumber()));
 }
 
 /// Python's tuple + tuple and list + list.
@@ -128,9 +114,8 @@ static llvm::Expected<TensorType> broadcastOperands(const InferContext &context,
       result.shape = shape;
       if (!first || tensor->getRank() > first->getRank())
         first = tensor;
-    } else if (isHostNumber(*operand)) {
-      const Argument *host = operand->getHost();
-      dtype.addNumber(host && host->isFloat(), host && host->isBool());
+    } else if (std::optional<DTypeKind> number = operand->getNumberKind()) {
+      dtype.addNumber(*number);
     } else {
       return context.fail("input", "wants tensors or numbers");
     }
@@ -148,7 +133,7 @@ static std::pair<ValueType, ValueType> getOperands(const InferContext &context) 
 
 llvm::Expected<ValueType> inferArithmetic(const InferContext &context) {
   auto [left, right] = getOperands(context);
-  if (isHostNumber(left) && isHostNumber(right))
+  if (left.getNumberKind() && right.getNumberKind())
     return computeHost(context, left, right);
   if (std::optional<ValueType> joined = concatenate(context.getCall().op->kind, left, right))
     return *joined;
@@ -190,34 +175,13 @@ llvm::Expected<ValueType> inferFloatBinary(const InferContext &context) {
   return ValueType(real);
 }
 
-static bool compareNumbers(OpKind kind, double a, double b) {
-  switch (kind) {
-  case OpKind::Eq:
-    return a == b;
-  case OpKind::Ne:
-    return a != b;
-  case OpKind::Lt:
-    return a < b;
-  case OpKind::Le:
-    return a <= b;
-  case OpKind::Gt:
-    return a > b;
-  case OpKind::LogicalAnd:
-    return a != 0 && b != 0;
-  case OpKind::LogicalOr:
-    return a != 0 || b != 0;
-  case OpKind::LogicalXor:
-    return (a != 0) != (b != 0);
-  default:
-    return a >= b;
-  }
-}
-
 /// Tensors give bool tensors (quantized ones compare by value, operators 12), host values a host bool.
 llvm::Expected<ValueType> inferCompare(const InferContext &context) {
   auto [left, right] = getOperands(context);
   OpKind kind = context.getCall().op->kind;
   if (!left.getTensor() && !right.getTensor()) {
+    if (left.getNumberKind() && right.getNumberKind() && (left.getDataNumber() || right.getDataNumber()))
+      return ValueType(DataNumber{DTypeKind::Bool});
     std::optional<Argument> a = left.getConstant(), b = right.getConstant();
     if (!a || !b)
       return ValueType();

@@ -65,6 +65,8 @@ static std::string describe(const ValueType &value) {
     return toString(*constant, ArgumentStyle::Qfx);
   if (value.getDim())
     return "an int";
+  if (value.getDataNumber())
+    return "a number that is known only when the graph runs";
   if (value.getSequence())
     return "a sequence";
   if (value.getPacked())

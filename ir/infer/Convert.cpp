@@ -5,8 +5,7 @@
 
 namespace qfx {
 
-/// Rule `<op>_format`: channels_last wants rank 4, channels_last_3d rank 5.  None and preserve_format keep.
-static llvm::Error applyFormat(const InferContext &context, const ValueType &wanted, TensorType &type) {
+llvm::Error applyFormat(const InferContext &context, const ValueType &wanted, TensorType &type) {
   const Argument *format = wanted.getHost();
   if (!format || format->isNone())
     return llvm::Error::success();
@@ -94,7 +93,8 @@ llvm::Expected<ValueType> inferNumElements(const InferContext &context) {
   return ValueType(multiplyAll(input.shape));
 }
 
-/// Rule `get_attribute_name`: shape, ndim, dtype, device, is_quantized, requires_grad; T and mT, which the runtime writes as t and transpose.
+/// Rule `get_attribute_name`: shape, ndim, dtype, device, is_quantized, requires_grad; T, H, mT and mH, which the runtime writes as t and
+/// transpose.
 llvm::Expected<ValueType> inferGetAttribute(const InferContext &context) {
   QFX_TRY(input, context.getTensor("input"));
   const std::string &name = context.getCall().get("name").arg.getString();
@@ -110,10 +110,12 @@ llvm::Expected<ValueType> inferGetAttribute(const InferContext &context) {
     return ValueType::host(isQuantized(input.dtype));
   if (name == "requires_grad")
     return ValueType::host(false);
-  if (name == "T" || name == "mT") {
+  if (name == "T" || name == "H" || name == "mT" || name == "mH") {
     const size_t rank = input.getRank();
-    if (name == "T" ? rank > 2 : rank < 2)
-      return context.fail("rank", "wants a tensor of rank {0} for '{1}', got {2}", name == "T" ? "<= 2" : ">= 2", name, toString(input));
+    const bool fits = name == "T" ? rank <= 2 : name == "H" ? rank == 2 || rank == 0 : rank >= 2;
+    if (!fits)
+      return context.fail("rank", "wants a tensor of rank {0} for '{1}', got {2}", name == "T" ? "<= 2" : name == "H" ? "2 or 0" : ">= 2", name,
+                          toString(input));
     if (isQuantized(input.dtype))
       if (llvm::Error err = checkPerTensor(context, input, "input"))
         return err;
@@ -122,7 +124,52 @@ llvm::Expected<ValueType> inferGetAttribute(const InferContext &context) {
     input.format = MemoryFormat::Contiguous;
     return ValueType(input);
   }
-  return context.fail("name", "knows shape, ndim, dtype, device, is_quantized, requires_grad, T and mT of a tensor, got '{0}'", name);
+  return context.fail("name", "knows shape, ndim, dtype, device, is_quantized, requires_grad, T, H, mT and mH of a tensor, got '{0}'", name);
+}
+
+/// Element `i` as a Python number: itself where the tensor is known before running (and a double holds it), else of its kind.
+static ValueType getElement(const TensorType &type, const Tensor *known, int64_t i) {
+  const DTypeKind kind = isQuantized(type.dtype) ? DTypeKind::Float : getDTypeInfo(type.dtype).kind;
+  if (!known || isQuantized(type.dtype))
+    return DataNumber{kind};
+  const double value = known->getElementAsDouble(i);
+  if (kind == DTypeKind::Float)
+    return ValueType::host(value);
+  if (kind == DTypeKind::Bool)
+    return ValueType::host(value != 0);
+  return std::abs(value) < 0x1p53 ? ValueType(Dim(static_cast<int64_t>(value))) : DataNumber{kind};
+}
+
+/// Rule `item_elements`: a tensor of one element.
+llvm::Expected<ValueType> inferItem(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  if (!multiplyAll(input.shape).mayEqual(Dim(1)))
+    return context.fail("elements", "wants a tensor of one element, got {0}", toString(input));
+  return getElement(input, context.getConstantTensor("input"), 0);
+}
+
+/// Lists in lists, by the sizes; `next` counts elements.
+static ValueType nestElements(const TensorType &type, const Tensor *known, llvm::ArrayRef<int64_t> sizes, int64_t &next) {
+  if (sizes.empty())
+    return getElement(type, known, next++);
+  std::vector<ValueType> elements;
+  for (int64_t i = 0; i < sizes[0]; ++i)
+    elements.push_back(nestElements(type, known, sizes.drop_front(), next));
+  return ValueType::sequence(Argument::Kind::List, std::move(elements));
+}
+
+/// Rules `to_list_quantized`, `to_list_size` (at most 2^16 numbers).  A tensor of rank 0 gives its number.
+llvm::Expected<ValueType> inferToList(const InferContext &context) {
+  constexpr int64_t kMaxNumbers = 1 << 16;
+  QFX_TRY(input, context.getTensor("input"));
+  if (llvm::Error err = checkNotQuantized(context, input, "input"))
+    return err;
+  if (!input.isStatic())
+    return ValueType();
+  if (countElements(input.shape).value_or(INT64_MAX) > kMaxNumbers)
+    return context.fail("size", "would give more than {0} numbers of {1}", kMaxNumbers, toString(input));
+  int64_t next = 0;
+  return nestElements(input, context.getConstantTensor("input"), input.getSizes(), next);
 }
 
 /// Rules `quantizer_number_dtype`, `quantizer_number_scheme` (operators 12).  Unknown where the parameters come with the value.

@@ -133,7 +133,7 @@ llvm::Expected<ValueType> inferScalarTensor(const InferContext &context) {
 /// Adds the sizes of nested lists of numbers to `shape`.  \returns false if they are ragged or hold anything else.
 static bool readNested(const Argument &data, size_t depth, Shape &shape, ResultType &dtype) {
   if (data.isNumber()) {
-    dtype.addNumber(data.isFloat(), data.isBool());
+    dtype.addNumber(*ValueType::host(data).getNumberKind());
     return depth == shape.size();
   }
   if (!data.isSequence())

@@ -76,6 +76,8 @@ llvm::Expected<ValueType> inferUnary(const InferContext &context) {
   bool negates = context.getCall().op->kind == OpKind::Neg;
   if (const Dim *dim = value.getDim(); dim && negates)
     return ValueType(multiplyDims(*dim, Dim(-1)));
+  if (const DataNumber *number = value.getDataNumber(); number && negates)
+    return ValueType(DataNumber{number->kind == DTypeKind::Float ? DTypeKind::Float : DTypeKind::Integer});
   if (const Argument *number = value.getHost(); number && number->isNumber() && negates)
     return ValueType::host(-number->getNumber());
   QFX_TRY(input, context.getTensor("input"));
@@ -181,8 +183,8 @@ llvm::Expected<ValueType> inferClamp(const InferContext &context) {
       QFX_TRY(shape, broadcastShapes(context, input.shape, tensor->shape));
       input.shape = shape;
       dtype.addTensor(*tensor);
-    } else if (const Argument *number = value.getHost(); number && number->isNumber()) {
-      dtype.addNumber(number->isFloat(), number->isBool());
+    } else if (std::optional<DTypeKind> number = value.getNumberKind()) {
+      dtype.addNumber(*number);
     }
   }
   if (!isQuantized(input.dtype))

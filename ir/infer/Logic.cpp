@@ -40,10 +40,10 @@ static llvm::Error addOperand(const InferContext &context, llvm::StringRef slot,
     shape = *common;
     return llvm::Error::success();
   }
-  const Argument *host = value.getHost();
-  if (!value.getDim() && !(host && host->isNumber()))
+  std::optional<DTypeKind> number = value.getNumberKind();
+  if (!number)
     return context.fail("input", "wants a tensor or a number for '{0}'", slot);
-  dtype.addNumber(host && host->isFloat(), host && host->isBool());
+  dtype.addNumber(*number);
   return llvm::Error::success();
 }
 

@@ -49,13 +49,10 @@ llvm::Expected<ValueType> inferQuantizePerTensor(const InferContext &context) {
   return ValueType(input);
 }
 
-/// Rules `quantize_per_channel_axis` (inside the tensor; 0 or 1 for channels_last), `quantize_per_channel_count` (one scale and zero point per
-/// channel), `quantize_per_channel_scale` (known scales are finite and > 0), `quantize_per_channel_zero_point` (known ones fit the dtype).  A floating-point zero point tensor selects the float-qparams scheme.
-llvm::Expected<ValueType> inferQuantizePerChannel(const InferContext &context) {
-  QFX_TRY(dtype, getQuantizedDType(context));
-  QFX_TRY(input, context.getTensor("input"));
-  if (llvm::Error err = checkFloat32(context, input))
-    return err;
+/// `input` as codes of `dtype` with parameters per channel, unknown ones where their tensors are.  Rules `<op>_axis` (inside the tensor; 0 or 1 for
+/// channels_last), `<op>_count` (one scale and zero point per channel), `<op>_scale` (known scales are finite and > 0), `<op>_zero_point` (known
+/// ones fit the dtype).  A floating-point zero point tensor selects the float-qparams scheme.
+static llvm::Expected<ValueType> makePerChannel(const InferContext &context, TensorType input, DType dtype) {
   QFX_TRY(axis, context.getInt("axis"));
   if (axis < 0 || axis >= static_cast<int64_t>(input.getRank()))
     return context.fail("axis", "has no axis {0} in a tensor of rank {1}", axis, input.getRank());
@@ -92,6 +89,77 @@ llvm::Expected<ValueType> inferQuantizePerChannel(const InferContext &context) {
           ? Quantizer::perChannelFloat(std::move(floatScales), std::move(floatZeroPoints), axis)
           : Quantizer::perChannel(std::move(scaleValues), std::move(zeroPointValues), axis));
   return ValueType(input);
+}
+
+llvm::Expected<ValueType> inferQuantizePerChannel(const InferContext &context) {
+  QFX_TRY(dtype, getQuantizedDType(context));
+  QFX_TRY(input, context.getTensor("input"));
+  if (llvm::Error err = checkFloat32(context, input))
+    return err;
+  return makePerChannel(context, input, dtype);
+}
+
+/// Integers as codes.  Rule `<op>_input`: uint8, int8 or int32.
+static llvm::Expected<DType> getCodeDType(const InferContext &context, const TensorType &input) {
+  for (DType dtype : {DType::QUInt8, DType::QInt8, DType::QInt32})
+    if (input.dtype == toUnderlyingDType(dtype))
+      return dtype;
+  return context.fail("input", "wants a uint8, int8 or int32 tensor, got {0}", toString(input));
+}
+
+/// Rules `make_per_tensor_quantized_input`, `..._scale`, `..._zero_point`.
+llvm::Expected<ValueType> inferMakePerTensorQuantized(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  QFX_TRY(dtype, getCodeDType(context, input));
+  QFX_TRY(quantizer, getQuantizer(context, dtype, "scale", "zero_point"));
+  input.dtype = dtype;
+  input.quantizer = quantizer;
+  return ValueType(input);
+}
+
+/// Rules `make_per_channel_quantized_input` and those of makePerChannel.
+llvm::Expected<ValueType> inferMakePerChannelQuantized(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  QFX_TRY(dtype, getCodeDType(context, input));
+  return makePerChannel(context, input, dtype);
+}
+
+/// Rules `<op>_size` (sizes >= 0), `<op>_dtype`, `<op>_format`.
+static llvm::Expected<TensorType> makeEmpty(const InferContext &context, DType dtype) {
+  TensorType result;
+  result.dtype = dtype;
+  QFX_TRY(sizes, context.getDims("size"));
+  result.shape.assign(sizes.begin(), sizes.end());
+  for (const Dim &size : result.shape)
+    if (size.getFactor() < 0)
+      return context.fail("size", "wants sizes >= 0, got {0}", toString(result.shape));
+  if (llvm::Error err = applyFormat(context, context.getValue("memory_format"), result))
+    return err;
+  return result;
+}
+
+llvm::Expected<ValueType> inferEmptyAffineQuantized(const InferContext &context) {
+  QFX_TRY(dtype, getQuantizedDType(context));
+  QFX_TRY(result, makeEmpty(context, dtype));
+  QFX_TRY(quantizer, getQuantizer(context, dtype, "scale", "zero_point"));
+  result.quantizer = quantizer;
+  return ValueType(result);
+}
+
+llvm::Expected<ValueType> inferEmptyPerChannelQuantized(const InferContext &context) {
+  QFX_TRY(dtype, getQuantizedDType(context));
+  QFX_TRY(result, makeEmpty(context, dtype));
+  return makePerChannel(context, result, dtype);
+}
+
+/// (scale, zero point) of a tensor's range.  Rules `choose_qparams_input` (no quantized tensor, at least one element).
+llvm::Expected<ValueType> inferChooseQparams(const InferContext &context) {
+  QFX_TRY(input, context.getTensor("input"));
+  if (isQuantized(input.dtype))
+    return context.fail("input", "wants floats or integers, got {0}", toString(input));
+  if (countElements(input.shape) == 0)
+    return context.fail("input", "finds no range in the empty tensor {0}", toString(input));
+  return ValueType::sequence(Argument::Kind::Tuple, {DataNumber{DTypeKind::Float}, DataNumber{DTypeKind::Integer}});
 }
 
 /// Parameters are chosen when run; dtype float16 rounds to half.  Rule `quantize_dynamic_dtype`.

@@ -149,8 +149,8 @@ void ResultType::add(std::optional<DType> &place, DType dtype) { place = place ?
 
 void ResultType::addTensor(const TensorType &type) { add(type.shape.empty() ? scalar : dimensioned, type.dtype); }
 
-void ResultType::addNumber(bool isFloat, bool isBool) {
-  add(wrapped, isFloat ? DType::Float32 : isBool ? DType::Bool : DType::Int64);
+void ResultType::addNumber(DTypeKind kind) {
+  add(wrapped, kind == DTypeKind::Float ? DType::Float32 : kind == DTypeKind::Bool ? DType::Bool : DType::Int64);
 }
 
 /// The lower class matters only if its kind is higher.

@@ -287,6 +287,8 @@ llvm::Error TensorIndexer::apply(const ValueType &index) {
     ++numTaken;
     return llvm::Error::success();
   }
+  if (index.getDataNumber())
+    return context.fail("index", "wants indices that are known before the graph runs, got a number that data decides");
   const Argument *host = index.getHost();
   if (host && host->isNone()) {
     type.shape.insert(type.shape.begin() + dim, Dim(1));
@@ -337,7 +339,7 @@ static ValueType asIndexTensor(const ValueType &index) {
   return ValueType(type);
 }
 
-static llvm::Expected<ValueType> indexTensor(const InferContext &context, const TensorType &input, const ValueType &index) {
+llvm::Expected<TensorType> indexTensor(const InferContext &context, const TensorType &input, const ValueType &index) {
   llvm::SmallVector<ValueType, 4> indices{index};
   if (const auto *sequence = index.getSequence(); sequence && sequence->kind == Argument::Kind::Tuple)
     indices.assign(sequence->elements.begin(), sequence->elements.end());
@@ -370,7 +372,7 @@ static llvm::Expected<ValueType> indexTensor(const InferContext &context, const 
     result.format = MemoryFormat::Contiguous;
   }
   result.format = fitFormat(result.format, result.getRank());
-  return ValueType(result);
+  return result;
 }
 
 /// Rules `get_item_input` (a tensor, sequence or dict), `get_item_index`, `get_item_step`.
@@ -378,8 +380,10 @@ llvm::Expected<ValueType> inferGetItem(const InferContext &context) {
   ValueType input = context.getValue("input"), index = context.getValue("index");
   if (const auto *sequence = input.getSequence())
     return indexSequence(context, *sequence, index);
-  if (const TensorType *tensor = input.getTensor())
-    return indexTensor(context, *tensor, index);
+  if (const TensorType *tensor = input.getTensor()) {
+    QFX_TRY(part, indexTensor(context, *tensor, index));
+    return ValueType(part);
+  }
   const auto *dict = input.getDictionary();
   if (!dict)
     return context.fail("input", "wants a tensor, a sequence or a dict");

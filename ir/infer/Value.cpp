@@ -52,6 +52,15 @@ const ValueType::Sequence *ValueType::getSequence() const { return getShared<Seq
 const ValueType::Dictionary *ValueType::getDictionary() const { return getShared<Dictionary>(value); }
 const PackedWeights *ValueType::getPacked() const { return getShared<PackedWeights>(value); }
 
+std::optional<DTypeKind> ValueType::getNumberKind() const {
+  if (const DataNumber *number = getDataNumber())
+    return number->kind;
+  const Argument *host = getHost();
+  if (host && host->isNumber())
+    return host->isFloat() ? DTypeKind::Float : host->isBool() ? DTypeKind::Bool : DTypeKind::Integer;
+  return getDim() ? std::optional(DTypeKind::Integer) : std::nullopt;
+}
+
 std::optional<Argument> ValueType::getConstant() const {
   if (const Argument *constant = getHost())
     return *constant;

@@ -22,6 +22,9 @@ MemoryFormat permuteFormat(const TensorType &input, llvm::ArrayRef<int64_t> perm
 /// `input` under another shape of as many elements.  Rule `<op>_quantized`: a per-channel axis must keep its place and size.
 llvm::Expected<TensorType> reshapeTo(const InferContext &context, const TensorType &input, Shape shape);
 
+/// What `input[index]` is.  Rules `<op>_index`, `<op>_step`, `<op>_broadcast`.
+llvm::Expected<TensorType> indexTensor(const InferContext &context, const TensorType &input, const ValueType &index);
+
 } // namespace qfx
 
 #endif // IR_INFER_VIEWDETAIL_H

@@ -304,6 +304,16 @@ def hand_cases():
     dequantize = function("torch.ops.pt2e_quant.dequantize_affine", [t("u8", 4, 6), blocks] + parameters + [bytes_] + domain, t("f16", 4, 6))
     cases.append(dict(dequantize, kwargs={"output_dtype": {"dtype": "f16"}}))
     cases.append(function("torch._assert", [True, "a message"], None))
+    for text in ("item", "tolist"):
+        cases.append({"kind": "method", "text": text, "args": [t("f32", 1)], "kwargs": {}, "result": None})
+    cases.append(function("aten.item.default", [t("f32", 1)], None))
+    for prefix, end in (("torch.", ""), ("aten.", ".default")):
+        cases.append(function(prefix + "_choose_qparams_per_tensor" + end, [floats], None))
+        scales = [t("f32", 6), t("i64", 6)]
+        cases.append(function(prefix + "_make_per_channel_quantized_tensor" + end, [t("i8", 2, 6)] + scales + [1], t("qint8", 2, 6)))
+        cases.append(dict(function(prefix + "_empty_per_channel_affine_quantized" + end, [[2, 6]], t("qint8", 2, 6)),
+                          kwargs={"scales": scales[0], "zero_points": scales[1], "axis": 1, "dtype": {"dtype": "qint8"}}))
+    cases.append(function("operator.setitem", [floats, {"tuple": [{"slice": [None, None, None]}, 1]}, t("f32", 2)], floats))
     return cases
 
 

@@ -573,6 +573,34 @@ method("dequantize", q4)
 method("int_repr", q4)
 method("dequantize", T("f16", 3))
 
+for prefix, end in (("torch.", ""), ("aten.", ".default")):
+    for dtype in ("u8", "i8", "i32", "i64", "f32"):
+        function(prefix + "_make_per_tensor_quantized_tensor" + end, T(dtype, 3, 4), 0.5, 3)
+    function(prefix + "_empty_affine_quantized" + end, [2, 6, 3, 3], scale=0.5, zero_point=3, dtype=torch.qint8)
+    function(prefix + "_empty_affine_quantized" + end, [2, 3], dtype=torch.quint8)
+    function(prefix + "_empty_affine_quantized" + end, [2, 3], scale=0.5, zero_point=3, dtype=torch.float32)
+function("torch._empty_affine_quantized", 2, 6, 3, 3, scale=0.5, zero_point=3, dtype=torch.quint8, memory_format=torch.channels_last)
+function("torch._empty_affine_quantized", [2, 3], scale=0.5, zero_point=3, dtype=torch.quint8, memory_format=torch.channels_last)
+function("torch._choose_qparams_per_tensor", T("f32", 0))
+
+# Numbers of tensors, writes
+method("item", T("f32", 2))
+method("item", T("f32", 0))
+method("tolist", q4)
+for dst, src in ((T("f32", 3, 4), T("i64", 4)), (T("i32", 3, 4), T("f32")), (T("f32", 4), T("f32", 1, 4)), (T("f32", 3, 4), T("f32", 3)), (cl, x4), (x4, cl),
+                 (q4, x4), (q4, T("f32", 9)), (q4, T("i64", 2, 6, 8, 9)), (q4, T("quint8", 2, 6, 8, 9, q=[0.2, 4])), (q4, T("qint8", 2, 6, 8, 9, q=[0.2, 4])),
+                 (x4, q4), (pc, T("quint8", 4, 6, q=[0.2, 4])), (T("f32", 3, 4), 2.5), (T("u8", 3), 300)):
+    method("copy_", dst, src)
+for prefix in ("aten.copy_", "aten.copy"):
+    function(prefix + ".default", T("f32", 3, 4), T("i64", 4))
+SETITEM_RAISES = ((T("f32", 3, 4), 3, 1.0), (T("f32", 3, 4), (0, 0, 0), 1.0), (T("f32", 3, 4), 0, T("f32", 3)), (T("f32", 3, 4), 0, T("f32", 3, 4)),
+                  (T("f32", 3, 4), T("i64", 2), T("i64", 4)), (T("f32", 3, 4), T("i64", 2), T("f64", 4)), (T("f32", 3, 4), T("bool", 3), T("i64", 4)),
+                  (T("f32", 3, 4), 0, T("quint8", 4, q=[0.1, 3])), (q4, 0, T("i64", 9)), (q4, 0, T("qint8", 9, q=[0.1, 3])),
+                  (q4, T("i64", 2), T("quint8", 9, q=[0.1, 3])), (T("u8", 3), 0, 300), (T("f32", 3), "a", 1.0), (T("f32", 3, 4), T("f32", 2), 1.0))
+for value, index, written in SETITEM_RAISES:
+    function("operator.setitem", value, index, written)
+    assert "raises" in cases[-1], cases[-1]  # else its value is None
+
 # quantized:: operators
 torch.backends.quantized.engine = "fbgemm"
 Q = "torch.ops.quantized."

@@ -395,3 +395,36 @@ def list_index(self):
     """Channels in another order by a list of ints: a getitem, which no entry quantizes."""
     self.a, self.b = conv(), conv(4)
     return lambda self, x: self.b(self.a(x)[:, [3, -2, 1, 0]])
+
+
+def two_linears(self):
+    self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+
+@case(x=(2, 4))
+def number_of_tensor(self):
+    """item and tolist are in no entry: a dequantize stands before them, and what they give is observed like a tensor where arithmetic takes it."""
+    two_linears(self)
+    return lambda self, x: (lambda y: self.b(y) + y.max().item())(self.a(x))
+
+
+@case(x=(2, 4))
+def list_of_tensor(self):
+    """tolist gives a list, of which getitem takes a number."""
+    two_linears(self)
+    return lambda self, x: (lambda y: self.b(y) * y.flatten().tolist()[0])(self.a(x))
+
+
+@case(x=(2, 4))
+def copied_into(self):
+    """copy_ is in no entry; the layer behind it takes its result."""
+    two_linears(self)
+    return lambda self, x: self.b(self.a(x).copy_(x))
+
+
+@case(x=(2, 4))
+def integers_as_codes(self):
+    """Calls that make codes of integers, and parameters of a range, are in no entry."""
+    two_linears(self)
+    return lambda self, x: (torch._make_per_tensor_quantized_tensor(self.a(x).to(torch.uint8), 0.5, 3).dequantize(),
+                            torch._choose_qparams_per_tensor(self.b(x)))

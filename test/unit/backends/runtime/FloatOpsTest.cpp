@@ -1,5 +1,5 @@
-// Float operators in every spelling against PyTorch (make_float_ops.py, make_float_layers.py): relative to the largest magnitude 1e-5 (operators 1.1, T2), half floats
-// one step of their own; integers and bools exactly; one, two and three threads give the same bits.
+// Float operators in every spelling against PyTorch (make_float_ops.py, make_float_layers.py, make_writes.py): relative to the largest magnitude 1e-5 (operators 1.1, T2), half floats
+// one step of their own; doubles, integers and bools exactly; one, two and three threads give the same bits.
 #include "Catch.h"
 #include "GoldenCases.h"
 #include "ir/text/QfxText.h"
@@ -82,7 +82,7 @@ void compare(const Tensor &actual, const Tensor &expected) {
     largest = std::max(largest, std::abs(e));
     worst = std::max(worst, std::abs(a - e));
   }
-  double step = expected.getDType() == DType::Float16 ? 0x1p-10 : expected.getDType() == DType::BFloat16 ? 0x1p-7 : 1e-5;
+  double step = expected.getDType() == DType::Float16 ? 0x1p-10 : expected.getDType() == DType::BFloat16 ? 0x1p-7 : expected.getDType() == DType::Float64 ? 0 : 1e-5;
   CHECK(agree);
   CHECK(worst <= (isFloat(expected.getDType()) ? step * largest : 0));
 }
@@ -129,4 +129,8 @@ TEST_CASE("float operators give PyTorch's values in every spelling", "[runtime][
 TEST_CASE("modules with children, functions of torchvision and writes into slices give PyTorch's values",
           "[runtime][golden][float-ops][float-layers]") {
   checkSet("float_layers", 50);
+}
+
+TEST_CASE("setitem, copy_, numbers of tensors and codes of integers give PyTorch's values", "[runtime][golden][writes]") {
+  checkSet("writes", 200);
 }
