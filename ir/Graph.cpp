@@ -261,8 +261,14 @@ std::vector<Node *> Graph::getPlaceholders() {
   return result;
 }
 
+/// `aten.relu_.default`: FX knows ATen overloads that write by their schema, and no other calls (`x.relu_()`, `torch.relu_`).
+static bool writesByName(const TargetInfo &target) {
+  return startsWith(target.text, "aten.") && endsWith(target.text.drop_front(5).split('.').first, "_");
+}
+
 static bool mustStay(const Node &node) {
-  return node.is(Opcode::Placeholder) || node.is(Opcode::Output) || (node.getTarget() && node.getTarget()->getOp().has(Traits::Impure));
+  const TargetInfo *target = node.getTarget();
+  return node.is(Opcode::Placeholder) || node.is(Opcode::Output) || (target && (target->getOp().has(Traits::Impure) || writesByName(*target)));
 }
 
 bool Graph::eliminateDeadCode(llvm::function_ref<bool(const Node &)> isImpure) {

@@ -96,6 +96,19 @@ TEST_CASE("dead code goes backwards and spares placeholders and what is impure")
   CHECK(graph.callFunction(relu(), {x})->getName() == "relu_2"); // a name is never released
 }
 
+TEST_CASE("dead code spares the calls that FX knows to write: setitem and ATen overloads") {
+  Graph graph;
+  Node *x = graph.placeholder("x");
+  graph.callFunction(requireFunction("aten.relu_.default"), {x}, {}, "aten");
+  graph.callFunction(requireFunction("aten.relu.default"), {x}, {}, "pure");
+  graph.callFunction(requireFunction("operator.setitem"), {x, 0, 1.0}, {}, "setitem");
+  graph.callFunction(requireFunction("torch.relu_"), {x}, {}, "torch");
+  graph.callMethod(requireMethod("relu_"), {x}, {}, "method");
+  graph.output(x);
+  CHECK(graph.eliminateDeadCode());
+  CHECK(names(graph.getNodeVector()) == "x aten setitem output"); // Node.is_impure, torch 2.13
+}
+
 TEST_CASE("a clone has users in list order and fresh name reservations") {
   GraphModule model;
   Graph &graph = model.getGraph();
