@@ -147,9 +147,9 @@ def check_operators(root: pathlib.Path, tests: Tests):
 
 
 # Cases that are run and compared with numbers of PyTorch: what stands in their data (not in the scripts that make it) is executed.
-GOLDEN_RUNS = ("test/golden/runtime/", "test/golden/writes/", "test/golden/float_ops/", "test/golden/float_layers/", "test/golden/quantized/", "test/golden/graphs/",
+GOLDEN_RUNS = ("test/golden/runtime/", "test/golden/float_ops/", "test/golden/float_layers/", "test/golden/quantized/", "test/golden/graphs/",
                "test/golden/recurrent/", "test/golden/quantizable/", "test/golden/weight_only/", "test/golden/flow/", "test/golden/imported/",
-               "test/golden/observers/", "test/operators/worked_cases.txt")
+               "test/golden/observers/", "test/golden/writes/", "test/operators/worked_cases.txt")
 
 
 def is_run(name: str, text: str) -> bool:
